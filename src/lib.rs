@@ -1,0 +1,1 @@
+//! Radio images and spectral cubes at a common resolution.
