@@ -27,6 +27,7 @@ mod cards;
 mod common;
 mod covariance;
 mod dd;
+mod entry;
 mod error;
 mod history;
 mod note;
