@@ -166,7 +166,11 @@ impl Point {
         let gap = self.minus(inner);
         let (t, r) = (gap.t.value(), gap.x.value().hypot(gap.y.value()));
         // r − t as (r² − t²)/(r + t): only the difference of squares needs the digits.
-        let out = if t > 0.0 { -gap.norm().value() / (r + t) } else { r - t };
+        let out = if t > 0.0 {
+            -gap.norm().value() / (r + t)
+        } else {
+            r - t
+        };
         out / self.t.value()
     }
 
