@@ -1,1 +1,3 @@
 //! Radio images and spectral cubes at a common resolution.
+
+pub mod sky;
