@@ -116,6 +116,8 @@ pub enum Stage {
     Backend(BackendError),
     /// The output file.
     Output(OutputError),
+    /// Threads could not be started.
+    Threads(ThreadError),
     /// A promise of ours that did not hold.
     Bug(Bug),
 }
@@ -132,6 +134,21 @@ impl fmt::Display for Bug {
 
 impl StdError for Bug {}
 
+/// Threads that the machine would not start.
+#[derive(Debug)]
+pub struct ThreadError {
+    pub(crate) threads: usize,
+    pub(crate) text: String,
+}
+
+impl fmt::Display for ThreadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} threads cannot be started: {}; try --threads", self.threads, self.text)
+    }
+}
+
+impl StdError for ThreadError {}
+
 impl Stage {
     fn inner(&self) -> &(dyn StdError + 'static) {
         match self {
@@ -144,6 +161,7 @@ impl Stage {
             Self::Plan(error) => error,
             Self::Backend(error) => error,
             Self::Output(error) => error,
+            Self::Threads(error) => error,
             Self::Bug(error) => error,
         }
     }
@@ -155,7 +173,7 @@ impl Stage {
             Self::Plan(error) if error.is_request() => Blame::Request,
             Self::Plan(_) => Blame::Input,
             Self::Output(error) if error.is_request() => Blame::Request,
-            Self::Backend(_) | Self::Output(_) => Blame::Machine,
+            Self::Backend(_) | Self::Output(_) | Self::Threads(_) => Blame::Machine,
             Self::Plane(_) | Self::Bug(_) => Blame::Bug,
         }
     }
@@ -174,7 +192,7 @@ fn map_blame(error: &MapError) -> Blame {
 
 impl fmt::Display for Stage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.inner().fmt(f)
+        fmt::Display::fmt(self.inner(), f)
     }
 }
 
@@ -198,6 +216,7 @@ stage_from! {
     PlanError => Plan,
     BackendError => Backend,
     OutputError => Output,
+    ThreadError => Threads,
     Bug => Bug,
 }
 

@@ -82,9 +82,9 @@ impl HeaderEdit<'_> {
         };
         let comment = self.table_channel.map(|channel| format!("[deg] beam of channel {channel}"));
         let comment = comment.as_deref();
-        header.set("BMAJ", beam.bmaj_arcsec / 3600.0, comment)?;
-        header.set("BMIN", beam.bmin_arcsec / 3600.0, comment)?;
-        header.set("BPA", beam.bpa_deg, comment)
+        header.set("BMAJ", beam.bmaj_arcsec() / 3600.0, comment)?;
+        header.set("BMIN", beam.bmin_arcsec() / 3600.0, comment)?;
+        header.set("BPA", beam.bpa_deg(), comment)
     }
 }
 

@@ -3,10 +3,10 @@
 use std::error::Error;
 use std::fmt;
 
-use crate::beam::Beam;
+use crate::beam::{Beam, BeamError};
 
 /// A request that the inputs do not allow.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum PlanError {
     /// A plane's beam does not fit into its target.
@@ -29,6 +29,11 @@ pub enum PlanError {
     },
     /// No input has a usable beam, so nothing is common.
     NoBeams,
+    /// The common beam could not be made, or not rounded as asked.
+    Common {
+        /// Why.
+        source: BeamError,
+    },
     /// Per-channel targets over files with different channel counts.
     ChannelCounts {
         /// Of the first file.
@@ -80,6 +85,7 @@ impl PlanError {
         matches!(
             self,
             Self::Unreachable { .. }
+                | Self::Common { .. }
                 | Self::RefChannel { .. }
                 | Self::KernelTooWide { .. }
                 | Self::Memory { .. }
@@ -107,6 +113,7 @@ impl fmt::Display for PlanError {
                 "no plane of any input has a usable beam, so there is no common beam; give a \
                  target (--bmaj, --bmin, --bpa), or beams with --beamlog"
             ),
+            Self::Common { .. } => write!(f, "the common beam"),
             Self::ChannelCounts { first, found } => write!(
                 f,
                 "{found} channels where the first file has {first}; one beam per channel \
@@ -142,4 +149,11 @@ impl fmt::Display for PlanError {
     }
 }
 
-impl Error for PlanError {}
+impl Error for PlanError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Common { source } => Some(source),
+            _ => None,
+        }
+    }
+}

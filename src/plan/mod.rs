@@ -85,7 +85,7 @@ impl Facts {
         let stokes = self.stokes().max(1);
         let mut channels = Vec::new();
         for (place, beam) in (0_u64..).zip(&mut self.beams) {
-            if beam.is_some_and(|beam| beam.bmaj_arcsec > cutoff_arcsec) {
+            if beam.is_some_and(|beam| beam.bmaj_arcsec() > cutoff_arcsec) {
                 *beam = None;
                 channels.push(place / stokes);
             }
@@ -176,7 +176,7 @@ impl FilePlan {
     pub fn kernel(&self, plane: u64) -> Option<Beam> {
         let target = self.targets.of(self.facts.axes.plane(plane).channel)?;
         match Relation::between(&self.facts.plane_beam(plane)?, &target) {
-            Relation::Reachable(kernel) => Some(kernel.to_beam()),
+            Relation::Reachable(kernel) => kernel.to_beam().ok(),
             Relation::Equal | Relation::Unreachable { .. } => None,
         }
     }
@@ -242,7 +242,7 @@ impl Planner<'_> {
         match Relation::between(&beam, &target) {
             Relation::Equal => Ok(Task::Copy),
             Relation::Reachable(kernel) => {
-                let kernel = PixelCovariance::carry(kernel, &self.facts.sky);
+                let kernel = PixelCovariance::carry(&kernel, &self.facts.sky.inverse());
                 self.convolution(&beam, &target, kernel).map(Task::Convolve)
             }
             Relation::Unreachable { least_eigenvalue } => {
@@ -270,16 +270,10 @@ impl Planner<'_> {
 
     fn grid(&self, kernel: &PixelCovariance) -> Result<Grid, PlanError> {
         let (nx, ny) = (self.facts.nx, self.facts.ny);
-        match self.spec.edge {
-            Edge::Wrap => Ok(Grid { nx, ny }),
-            Edge::Zero => Ok(Grid {
-                nx: padded(nx, kernel.marginal_fwhm_x_px())?,
-                ny: padded(ny, kernel.marginal_fwhm_y_px())?,
-            }),
-        }
+        let too_wide = || PlanError::KernelTooWide {
+            fwhm_px: kernel.marginal_fwhm_x_px().max(kernel.marginal_fwhm_y_px()),
+            length: nx.max(ny),
+        };
+        padding::padded_grid(self.spec.edge, nx, ny, kernel).ok_or_else(too_wide)
     }
-}
-
-fn padded(length: usize, fwhm_px: f64) -> Result<usize, PlanError> {
-    padding::padded_length(length, fwhm_px).ok_or(PlanError::KernelTooWide { fwhm_px, length })
 }

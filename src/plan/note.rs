@@ -4,9 +4,9 @@ use std::fmt;
 
 use fits_layout::Bitpix;
 
-use crate::beam::source::BeamNote;
+use crate::beam::BeamNote;
 use crate::plan::spec::Precision;
-use crate::sky::AxesNote;
+use crate::sky::SkyNote;
 
 /// Something noticed while planning.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,7 +15,7 @@ pub enum Note {
     /// About the beams.
     Beam(BeamNote),
     /// About the axes.
-    Axes(AxesNote),
+    Sky(SkyNote),
     /// There is no BUNIT, and Jy/beam is assumed.
     NoUnit,
     /// Integer samples become floating point.
@@ -54,7 +54,9 @@ impl Note {
             Self::NaturalAlone => {
                 Some("--mode total brings all channels to one beam; several files share beams")
             }
-            Self::Beam(_) | Self::Axes(_) | Self::CutOff { .. } | Self::SomeBlank { .. } => None,
+            Self::Beam(note) => note.hint(),
+            Self::Sky(note) => note.hint(),
+            Self::CutOff { .. } | Self::SomeBlank { .. } => None,
         }
     }
 }
@@ -63,7 +65,7 @@ impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Beam(note) => note.fmt(f),
-            Self::Axes(note) => note.fmt(f),
+            Self::Sky(note) => note.fmt(f),
             Self::NoUnit => write!(f, "no BUNIT: pixels are taken as Jy/beam"),
             Self::IntegerInput { bitpix, precision } => {
                 let code = match precision {

@@ -85,7 +85,8 @@ pub fn targets(
         (TargetChoice::From(_), Some(given)) => shared_list(files, given),
         (TargetChoice::From(_), None) => Err((0, PlanError::NoBeams)),
         (TargetChoice::Common(Mode::Total), _) => {
-            let common = total(files, spec).ok_or((0, PlanError::NoBeams))?;
+            let common = total(files, spec).and_then(|beam| beam.ok_or(PlanError::NoBeams));
+            let common = common.map_err(|error| (0, error))?;
             Ok(vec![Targets::One(common); files.len()])
         }
         (TargetChoice::Common(Mode::Natural), _) => natural(files, spec),
@@ -105,7 +106,7 @@ fn shared_list(files: &[Facts], given: &Targets) -> Result<Vec<Targets>, (usize,
 }
 
 /// The common beam of every plane of every file.
-fn total(files: &[Facts], spec: &Spec) -> Option<Beam> {
+fn total(files: &[Facts], spec: &Spec) -> Result<Option<Beam>, PlanError> {
     let beams: Vec<Beam> = files.iter().flat_map(|file| &file.beams).copied().flatten().collect();
     common(&beams, spec)
 }
@@ -119,8 +120,10 @@ fn natural(files: &[Facts], spec: &Spec) -> Result<Vec<Targets>, (usize, PlanErr
             return Err((number, counts));
         }
     }
-    let beams: Vec<Option<Beam>> =
-        (0..channels).map(|channel| common(&channel_beams(files, channel), spec)).collect();
+    let beams = (0..channels)
+        .map(|channel| common(&channel_beams(files, channel), spec))
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|error| (0, error))?;
     if beams.iter().all(Option::is_none) {
         return Err((0, PlanError::NoBeams));
     }
@@ -137,12 +140,15 @@ fn channel_beams(files: &[Facts], channel: u64) -> Vec<Beam> {
     beams
 }
 
-/// The smallest common beam, made round and rounded up where the user wants that.
-fn common(beams: &[Beam], spec: &Spec) -> Option<Beam> {
-    let smallest = if spec.circularise { smallest_circle(beams) } else { common_beam(beams) };
-    let mut target = smallest.ok()?;
-    if let Some(step_arcsec) = spec.round_arcsec {
-        target = round_up(&target, beams, step_arcsec, spec.round_bpa_deg);
+/// The smallest common beam, made round and rounded up where the user wants that; none of no
+/// beams.
+fn common(beams: &[Beam], spec: &Spec) -> Result<Option<Beam>, PlanError> {
+    if beams.is_empty() {
+        return Ok(None);
     }
-    Some(target)
+    let failed = |source| PlanError::Common { source };
+    let smallest = if spec.circularise { smallest_circle(beams) } else { common_beam(beams) };
+    let target = smallest.map_err(failed)?;
+    let Some(step_arcsec) = spec.round_arcsec else { return Ok(Some(target)) };
+    round_up(&target, step_arcsec, spec.round_bpa_deg, beams).map(Some).map_err(failed)
 }

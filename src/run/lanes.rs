@@ -27,8 +27,11 @@ pub(super) fn bitpix(precision: Precision) -> Bitpix {
 pub(super) fn workload(plan: &FilePlan, threads: usize, lanes: usize) -> Workload {
     let facts = &plan.facts;
     let threads_per_lane = threads.div_ceil(lanes.max(1));
-    Workload::new(facts.nx, facts.ny, plan.precision, plan.convolutions())
-        .with_threads(threads_per_lane)
+    let mut workload = Workload::new(plan.precision).with_threads_per_lane(threads_per_lane);
+    for convolution in plan.convolutions() {
+        workload.add(facts.nx, facts.ny, *convolution);
+    }
+    workload
 }
 
 /// Slots waiting for a lane, in file order.
@@ -94,20 +97,20 @@ impl Planes<'_> {
         let facts = &plan.facts;
         let input = self.prepared.image.plane_stages(plane as u64)?;
         let bytes = slot.len() as u64;
-        let mut output = PlaneMut::new(slot, facts.nx, facts.ny, bitpix(plan.precision))?;
+        let mut output = PlaneMut::new(&mut *slot, facts.nx, facts.ny, bitpix(plan.precision))?;
         match plan.tasks.get(plane) {
-            Some(Task::Copy) => output.copy_from(&input)?,
+            Some(Task::Copy) => input.copy_exact(&mut output)?,
             Some(Task::Convolve(convolution)) => {
                 let lane = match lane {
                     Some(lane) => lane,
                     None => lane.insert(self.backend.lane(workload)?),
                 };
-                lane.convolve(convolution, &input, &mut output)?;
+                lane.convolve(convolution, input, output)?;
             }
             Some(Task::Blank) => output.fill_blank(),
             None => return Err(Bug(format!("plane {plane} has no task")).into()),
         }
-        let sum = if self.sums { Sum::of(output.bytes()) } else { Sum::default() };
+        let sum = if self.sums { Sum::of(slot) } else { Sum::default() };
         self.journal.record(plane, sum);
         self.observer.plane_stored(plan, plane as u64, bytes);
         Ok(())

@@ -7,11 +7,11 @@ use rayon::ThreadPoolBuilder;
 
 use crate::beam::source::BeamFrom;
 use crate::beam::{Beam, log, table};
-use crate::convolve::cpu::CpuBackend;
-use crate::convolve::{Backend, BackendError};
-use crate::error::{Error, InputError, Stage};
+use crate::convolve::Cpu;
+use crate::convolve::Backend;
+use crate::error::{Error, InputError, Stage, ThreadError};
 use crate::image::Image;
-use crate::map::FileId;
+use crate::map::{FileId, Source};
 use crate::output::name::{beamlog_of, check_place, part_of, refuse_collisions};
 use crate::output::{Existing, HeaderEdit, OutputError};
 use crate::plan::extents::{Extents, Part};
@@ -63,8 +63,8 @@ pub fn prepare(request: &Request) -> Result<Job, Error> {
         .num_threads(threads)
         .thread_name(|index| format!("mmfits-{index}"))
         .build()
-        .map_err(|error| Error::general(BackendError::threads(threads, &error).into()))?;
-    let backend: Box<dyn Backend> = Box::new(CpuBackend::new());
+        .map_err(|error| Error::general(ThreadError { threads, text: error.to_string() }.into()))?;
+    let backend: Box<dyn Backend> = Box::new(Cpu::new());
     let mut prepared = Vec::with_capacity(images.len());
     for ((image, facts), targets) in images.into_iter().zip(facts).zip(targets) {
         prepared.push(prepare_file(request, image, facts, targets, &*backend)?);
@@ -159,7 +159,7 @@ fn find_facts(
     let cube = image.cube();
     let too_large = |number| Error::new(image.path(), InputError::TooLarge { number }.into());
     let length = |number: u64| usize::try_from(number).map_err(|_| too_large(number));
-    let axes_notes = image.axes().notes().iter().cloned().map(Note::Axes);
+    let axes_notes = image.axes().notes().iter().cloned().map(Note::Sky);
     let mut facts = Facts {
         input: image.path().to_owned(),
         output,
@@ -184,8 +184,14 @@ fn find_facts(
 /// What `--target-from` holds: the beams of a FITS file, or of a beam log.
 fn given_targets(spec: &Spec) -> Result<Option<Targets>, Error> {
     let Some(path) = target_file(spec) else { return Ok(None) };
-    let beams = if log::looks_like_fits(path) { fits_targets(path)? } else { log_targets(path)? };
+    let beams = if is_fits(path)? { fits_targets(path)? } else { log_targets(path)? };
     Ok(Some(Targets::from_list(beams)))
+}
+
+/// Whether a file of targets is FITS: the standard fixes its first bytes (FITS 4.0, 4.4.1.1).
+fn is_fits(path: &Path) -> Result<bool, Error> {
+    let source = Source::open(path).map_err(|error| Error::new(path, error.into()))?;
+    Ok(source.bytes().starts_with(b"SIMPLE"))
 }
 
 fn log_targets(path: &Path) -> Result<Vec<Option<Beam>>, Error> {
@@ -267,7 +273,7 @@ fn edited_header(
     backend: &dyn Backend,
 ) -> Result<Header, Stage> {
     let channels = plan.facts.channels();
-    let crpix = image.axes().reference_channel(image.header());
+    let crpix = image.axes().reference_channel();
     let reference = plan.targets.reference(request.spec.ref_channel, channels, crpix)?;
     let all_blank = plan.blank_planes().len() == plan.tasks.len();
     let per_channel = matches!(plan.targets, Targets::PerChannel(_));
