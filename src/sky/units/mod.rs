@@ -60,16 +60,15 @@ pub fn classify(bunit: Option<&str>) -> Brightness {
 /// The answer for known units; `None` where they leave the question open.
 fn meaning(net: &Powers) -> Option<Brightness> {
     let areal = net.pixel != 0.0 || net.solid_angle != 0.0;
+    let bare_flux = net.flux > 0.0 && !areal && net.angle.abs() < 2.0;
+    let per_beam = same(net.beam, -1.0);
+    let no_beam = same(net.beam, 0.0);
     if net.logarithmic {
         None
-    } else if same(net.beam, -1.0) {
-        (!areal).then_some(Brightness::PerBeam)
-    } else if !same(net.beam, 0.0) {
-        None
-    } else if net.flux > 0.0 && !areal && net.angle.abs() < 2.0 {
-        None
+    } else if per_beam && !areal {
+        Some(Brightness::PerBeam)
     } else {
-        Some(Brightness::Surface)
+        (no_beam && !bare_flux).then_some(Brightness::Surface)
     }
 }
 
