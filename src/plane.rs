@@ -23,11 +23,19 @@ fn row_bytes_of(
     codec: &Codec,
 ) -> Result<usize, PlaneError> {
     let size = PlaneError::Size { nx, ny };
-    let row_bytes = nx.checked_mul(codec.sample_bytes()).filter(|&b| b > 0).ok_or(size)?;
+    let row_bytes = nx
+        .checked_mul(codec.sample_bytes())
+        .filter(|&b| b > 0)
+        .ok_or(size)?;
     let plane_bytes = row_bytes.checked_mul(ny).filter(|&b| b > 0).ok_or(size)?;
     if plane_bytes != found_bytes {
         let bitpix = codec.bitpix.code();
-        return Err(PlaneError::Length { nx, ny, bitpix, found_bytes });
+        return Err(PlaneError::Length {
+            nx,
+            ny,
+            bitpix,
+            found_bytes,
+        });
     }
     Ok(row_bytes)
 }
@@ -51,7 +59,13 @@ impl<'a> PlaneRef<'a> {
     /// plane is empty or cannot be addressed.
     pub fn new(bytes: &'a [u8], nx: usize, ny: usize, codec: Codec) -> Result<Self, PlaneError> {
         let row_bytes = row_bytes_of(bytes.len(), nx, ny, &codec)?;
-        Ok(Self { bytes, nx, ny, row_bytes, codec })
+        Ok(Self {
+            bytes,
+            nx,
+            ny,
+            row_bytes,
+            codec,
+        })
     }
 
     /// Samples in a row (NAXIS1).
@@ -83,9 +97,15 @@ impl<'a> PlaneRef<'a> {
     /// # Errors
     /// [`PlaneError::Row`] if there is no such row.
     pub fn row_bytes(&self, y: usize) -> Result<&'a [u8], PlaneError> {
-        let missing = PlaneError::Row { row: y, ny: self.ny };
+        let missing = PlaneError::Row {
+            row: y,
+            ny: self.ny,
+        };
         let start = y.checked_mul(self.row_bytes).ok_or(missing)?;
-        self.bytes.get(start..).and_then(|rest| rest.get(..self.row_bytes)).ok_or(missing)
+        self.bytes
+            .get(start..)
+            .and_then(|rest| rest.get(..self.row_bytes))
+            .ok_or(missing)
     }
 
     /// Decodes row `y` into `nx` native values. Blank samples become NaN; NaN and infinities of
@@ -97,7 +117,10 @@ impl<'a> PlaneRef<'a> {
     pub fn read_row<T: Real>(&self, y: usize, values: &mut [T]) -> Result<(), PlaneError> {
         let bytes = self.row_bytes(y)?;
         if values.len() != self.nx {
-            return Err(PlaneError::RowLength { found: values.len(), nx: self.nx });
+            return Err(PlaneError::RowLength {
+                found: values.len(),
+                nx: self.nx,
+            });
         }
         self.codec.decode(bytes, values);
         Ok(())
@@ -155,10 +178,18 @@ impl<'a> PlaneMut<'a> {
         bitpix: Bitpix,
     ) -> Result<Self, PlaneError> {
         if !bitpix.is_float() {
-            return Err(PlaneError::NotFloat { bitpix: bitpix.code() });
+            return Err(PlaneError::NotFloat {
+                bitpix: bitpix.code(),
+            });
         }
         let row_bytes = row_bytes_of(bytes.len(), nx, ny, &Codec::plain(bitpix))?;
-        Ok(Self { bytes, nx, ny, row_bytes, bitpix })
+        Ok(Self {
+            bytes,
+            nx,
+            ny,
+            row_bytes,
+            bitpix,
+        })
     }
 
     /// Samples in a row.
@@ -192,7 +223,10 @@ impl<'a> PlaneMut<'a> {
     /// not exactly `nx` elements.
     pub fn write_row<T: Real>(&mut self, y: usize, values: &[T]) -> Result<(), PlaneError> {
         if values.len() != self.nx {
-            return Err(PlaneError::RowLength { found: values.len(), nx: self.nx });
+            return Err(PlaneError::RowLength {
+                found: values.len(),
+                nx: self.nx,
+            });
         }
         let bitpix = self.bitpix;
         encode(bitpix, values, self.row_bytes_mut(y)?);
@@ -223,16 +257,37 @@ impl<'a> PlaneMut<'a> {
     ) -> impl ExactSizeIterator<Item = (usize, PlaneMut<'_>)> + Send {
         let rows = rows.clamp(1, self.ny);
         let (nx, row_bytes, bitpix) = (self.nx, self.row_bytes, self.bitpix);
-        self.bytes.chunks_mut(rows * row_bytes).enumerate().map(move |(band, bytes)| {
-            let ny = bytes.len() / row_bytes;
-            (band * rows, PlaneMut { bytes, nx, ny, row_bytes, bitpix })
-        })
+        self.bytes
+            .chunks_mut(rows * row_bytes)
+            .enumerate()
+            .map(move |(band, bytes)| {
+                let ny = bytes.len() / row_bytes;
+                (
+                    band * rows,
+                    PlaneMut {
+                        bytes,
+                        nx,
+                        ny,
+                        row_bytes,
+                        bitpix,
+                    },
+                )
+            })
     }
 
     fn row_bytes_mut(&mut self, y: usize) -> Result<&mut [u8], PlaneError> {
-        let missing = PlaneError::Row { row: y, ny: self.ny };
-        let (start, length) = (y.checked_mul(self.row_bytes).ok_or(missing)?, self.row_bytes);
-        self.bytes.get_mut(start..).and_then(|rest| rest.get_mut(..length)).ok_or(missing)
+        let missing = PlaneError::Row {
+            row: y,
+            ny: self.ny,
+        };
+        let (start, length) = (
+            y.checked_mul(self.row_bytes).ok_or(missing)?,
+            self.row_bytes,
+        );
+        self.bytes
+            .get_mut(start..)
+            .and_then(|rest| rest.get_mut(..length))
+            .ok_or(missing)
     }
 
     fn sample_bytes(&self) -> usize {

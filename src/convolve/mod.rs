@@ -92,18 +92,29 @@ impl Workload {
     /// it divides by weights down to [`LEAST_WEIGHT`].
     #[must_use]
     pub fn new(precision: Precision) -> Self {
-        Self { precision, threads_per_lane: 1, jobs: Vec::new() }
+        Self {
+            precision,
+            threads_per_lane: 1,
+            jobs: Vec::new(),
+        }
     }
 
     /// The same planes with this many threads inside each plane; 0 counts as 1.
     #[must_use]
     pub fn with_threads_per_lane(self, threads: usize) -> Self {
-        Self { threads_per_lane: threads.max(1), ..self }
+        Self {
+            threads_per_lane: threads.max(1),
+            ..self
+        }
     }
 
     /// Adds a plane of `ny` rows of `nx` pixels. The order does not matter, nor do repetitions.
     pub fn add(&mut self, nx: usize, ny: usize, convolution: Convolution) {
-        let job = Job { nx, ny, convolution };
+        let job = Job {
+            nx,
+            ny,
+            convolution,
+        };
         if self.jobs.last() != Some(&job) {
             self.jobs.push(job);
         }
@@ -138,11 +149,18 @@ fn check(
     let plane = (source.nx(), source.ny());
     let grid = (convolution.grid.nx, convolution.grid.ny);
     if (slot.nx(), slot.ny()) != plane {
-        return Err(BackendError::Shape { plane, slot: (slot.nx(), slot.ny()) });
+        return Err(BackendError::Shape {
+            plane,
+            slot: (slot.nx(), slot.ny()),
+        });
     }
     let suits = match convolution.edge {
         Edge::Wrap => grid == plane,
         Edge::Zero => grid.0 >= plane.0 && grid.1 >= plane.1,
     };
-    if suits { Ok(()) } else { Err(BackendError::Grid { plane, grid }) }
+    if suits {
+        Ok(())
+    } else {
+        Err(BackendError::Grid { plane, grid })
+    }
 }

@@ -66,8 +66,14 @@ impl Lane for ReferenceLane {
 /// blank. The grid of `convolution` must be at least as large as the image.
 #[must_use]
 pub fn convolve(pixels: &[f64], nx: usize, convolution: &Convolution) -> Vec<f64> {
-    let image: Vec<f64> = pixels.iter().map(|&v| if v.is_finite() { v } else { 0.0 }).collect();
-    let mask: Vec<f64> = pixels.iter().map(|v| f64::from(u8::from(!v.is_finite()))).collect();
+    let image: Vec<f64> = pixels
+        .iter()
+        .map(|&v| if v.is_finite() { v } else { 0.0 })
+        .collect();
+    let mask: Vec<f64> = pixels
+        .iter()
+        .map(|v| f64::from(u8::from(!v.is_finite())))
+        .collect();
     if mask.iter().all(|&blank| blank == 1.0) {
         return vec![f64::NAN; pixels.len()];
     }
@@ -77,7 +83,9 @@ pub fn convolve(pixels: &[f64], nx: usize, convolution: &Convolution) -> Vec<f64
     }
     if convolution.nan == NanRule::Keep {
         let blanked = smoothed.iter().zip(&mask);
-        return blanked.map(|(&v, &blank)| if blank == 1.0 { f64::NAN } else { v }).collect();
+        return blanked
+            .map(|(&v, &blank)| if blank == 1.0 { f64::NAN } else { v })
+            .collect();
     }
     let smoothed_mask = smooth(&mask, nx, convolution, 1.0);
     let finish = |(&value, &mask): (&f64, &f64)| match convolution.nan {
@@ -99,7 +107,8 @@ fn smooth(image: &[f64], nx: usize, convolution: &Convolution, gain: f64) -> Vec
     }
     let plane = transform(&spectrum, grid, 1.0);
     let rows = plane.chunks(grid.nx).take(image.len() / nx);
-    rows.flat_map(|row| row.iter().take(nx).map(|value| value.re)).collect()
+    rows.flat_map(|row| row.iter().take(nx).map(|value| value.re))
+        .collect()
 }
 
 /// The image at the origin of a grid of zeros.
@@ -122,12 +131,19 @@ fn transform(plane: &[Complex<f64>], grid: Grid, sign: f64) -> Vec<Complex<f64>>
 
 /// The one-dimensional sums of each run of `n` values.
 fn sums(values: &[Complex<f64>], n: usize, sign: f64) -> Vec<Complex<f64>> {
-    let wave: Vec<Complex<f64>> =
-        (0..n).map(|k| Complex::cis(sign * TAU * k as f64 / n as f64)).collect();
+    let wave: Vec<Complex<f64>> = (0..n)
+        .map(|k| Complex::cis(sign * TAU * k as f64 / n as f64))
+        .collect();
     let bin = |run: &[Complex<f64>], k: usize| -> Complex<f64> {
-        run.iter().enumerate().map(|(x, value)| value * wave[k * x % n]).sum()
+        run.iter()
+            .enumerate()
+            .map(|(x, value)| value * wave[k * x % n])
+            .sum()
     };
-    values.chunks(n).flat_map(|run| (0..n).map(move |k| bin(run, k))).collect()
+    values
+        .chunks(n)
+        .flat_map(|run| (0..n).map(move |k| bin(run, k)))
+        .collect()
 }
 
 /// Rows of `nx` values turned into columns.

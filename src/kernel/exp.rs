@@ -51,7 +51,10 @@ mod tests {
         for step in 0..=20_000 {
             let x = -45.0 + f64::from(step) * 0.002_25;
             let (found, expected) = (exp(x), x.exp());
-            assert!((found / expected - 1.0).abs() < 5e-16, "e^{x}: {found:e}, not {expected:e}");
+            assert!(
+                (found / expected - 1.0).abs() < 5e-16,
+                "e^{x}: {found:e}, not {expected:e}"
+            );
         }
         assert_eq!(exp(0.0), 1.0);
     }

@@ -67,7 +67,11 @@ impl GaussianTransfer {
             return grid.half_columns();
         }
         let last = (cut / (EXPONENT * narrow)).sqrt() * grid.nx as f64;
-        if last < grid.half_columns() as f64 { last as usize + 1 } else { grid.half_columns() }
+        if last < grid.half_columns() as f64 {
+            last as usize + 1
+        } else {
+            grid.half_columns()
+        }
     }
 
     /// Fills `values`, one for each row of `grid`, with column `kx` of the half spectrum, as
@@ -93,13 +97,7 @@ impl GaussianTransfer {
     }
 
     /// Values at `u` and `v = (first + i) · step`, i = 0, 1, …
-    fn fill_run<T: Real>(
-        &self,
-        u: f64,
-        (first, step): (f64, f64),
-        cut: f64,
-        values: &mut [T],
-    ) {
+    fn fill_run<T: Real>(&self, u: f64, (first, step): (f64, f64), cut: f64, values: &mut [T]) {
         let PixelCovariance { xx, xy, yy } = self.covariance;
         let (flat, slope, curve) = (xx * u * u, 2.0 * xy * u, yy);
         let mut start = first;
@@ -108,7 +106,7 @@ impl GaussianTransfer {
                 let v = (start + f64::from(i)) * step;
                 let exponent = -EXPONENT * (flat + v * (slope + v * curve));
                 let kept = self.gain * exp(exponent.max(-cut));
-                *value = T::from_f64(if exponent < -cut { 0.0 } else { kept });
+                *value = T::rounded(if exponent < -cut { 0.0 } else { kept });
             }
             start += BLOCK as f64;
         }
@@ -116,7 +114,11 @@ impl GaussianTransfer {
 
     fn cut_bin<T: Real>(&self, grid: &Grid, kx: usize, ky: usize, cut: f64) -> T {
         let value = self.bin(grid, kx, ky);
-        T::from_f64(if value.abs() < self.gain.abs() * (-cut).exp() { 0.0 } else { value })
+        T::rounded(if value.abs() < self.gain.abs() * (-cut).exp() {
+            0.0
+        } else {
+            value
+        })
     }
 
     fn exponent(&self, u: f64, v: f64) -> f64 {
@@ -129,12 +131,23 @@ impl GaussianTransfer {
 mod tests {
     use super::*;
 
-    const ROTATED: PixelCovariance = PixelCovariance { xx: 3.0, xy: 1.2, yy: 1.5 };
+    const ROTATED: PixelCovariance = PixelCovariance {
+        xx: 3.0,
+        xy: 1.2,
+        yy: 1.5,
+    };
 
     #[test]
     fn half_width_of_the_transform_is_4_ln2_over_pi_fwhm() {
         // FWHM in frequency of a Gaussian of FWHM w is 4 ln 2 / (π w).
-        let transfer = GaussianTransfer::new(PixelCovariance { xx: 25.0, xy: 0.0, yy: 16.0 }, 3.0);
+        let transfer = GaussianTransfer::new(
+            PixelCovariance {
+                xx: 25.0,
+                xy: 0.0,
+                yy: 16.0,
+            },
+            3.0,
+        );
         let half = 2.0 * LN_2 / (PI * 5.0);
         assert!((transfer.at(half, 0.0) - 1.5).abs() < 1e-14);
         assert!((transfer.at(0.0, half * 1.25) - 1.5).abs() < 1e-14);
@@ -143,14 +156,23 @@ mod tests {
 
     #[test]
     fn every_bin_equals_its_conjugate_partner() {
-        for grid in [Grid { nx: 8, ny: 6 }, Grid { nx: 7, ny: 6 }, Grid { nx: 8, ny: 5 }] {
+        for grid in [
+            Grid { nx: 8, ny: 6 },
+            Grid { nx: 7, ny: 6 },
+            Grid { nx: 8, ny: 5 },
+        ] {
             let transfer = GaussianTransfer::new(ROTATED, 1.0);
             for ky in 0..grid.ny {
                 for kx in 0..grid.nx {
                     let partner = ((grid.nx - kx) % grid.nx, (grid.ny - ky) % grid.ny);
-                    let (one, other) =
-                        (transfer.bin(&grid, kx, ky), transfer.bin(&grid, partner.0, partner.1));
-                    assert!((one - other).abs() < 1e-16, "{grid:?} {kx} {ky}: {one} {other}");
+                    let (one, other) = (
+                        transfer.bin(&grid, kx, ky),
+                        transfer.bin(&grid, partner.0, partner.1),
+                    );
+                    assert!(
+                        (one - other).abs() < 1e-16,
+                        "{grid:?} {kx} {ky}: {one} {other}"
+                    );
                 }
             }
         }
@@ -167,7 +189,11 @@ mod tests {
 
     #[test]
     fn columns_are_filled_with_the_bins() {
-        for grid in [Grid { nx: 12, ny: 600 }, Grid { nx: 11, ny: 13 }, Grid { nx: 2, ny: 1 }] {
+        for grid in [
+            Grid { nx: 12, ny: 600 },
+            Grid { nx: 11, ny: 13 },
+            Grid { nx: 2, ny: 1 },
+        ] {
             let transfer = GaussianTransfer::new(ROTATED, 2.5);
             let mut values = vec![0.0_f64; grid.ny];
             for kx in 0..grid.half_columns() {
@@ -182,7 +208,11 @@ mod tests {
 
     #[test]
     fn below_the_cut_is_exactly_zero_and_dropped_columns_are_all_zero() {
-        let wide = PixelCovariance { xx: 400.0, xy: -150.0, yy: 300.0 };
+        let wide = PixelCovariance {
+            xx: 400.0,
+            xy: -150.0,
+            yy: 300.0,
+        };
         let transfer = GaussianTransfer::new(wide, 2.0);
         let grid = Grid { nx: 100, ny: 90 };
         let kept = transfer.columns_above(&grid, 23.0);
@@ -190,7 +220,11 @@ mod tests {
         let mut values = vec![0.0_f32; grid.ny];
         for kx in 0..grid.half_columns() {
             transfer.fill_column(&grid, kx, 23.0, &mut values);
-            assert_eq!(values.iter().any(|&v| v != 0.0), kx < kept, "column {kx} of {kept}");
+            assert_eq!(
+                values.iter().any(|&v| v != 0.0),
+                kx < kept,
+                "column {kx} of {kept}"
+            );
             assert!(values.iter().all(|&v| v == 0.0 || v > 2.0e-10));
         }
     }
@@ -202,7 +236,14 @@ mod tests {
             let transfer = GaussianTransfer::new(PixelCovariance { xx, xy, yy }, 1.0);
             assert_eq!(transfer.columns_above(&grid, 23.0), 33);
         }
-        let line = GaussianTransfer::new(PixelCovariance { xx: 900.0, xy: 0.0, yy: 0.0 }, 1.0);
+        let line = GaussianTransfer::new(
+            PixelCovariance {
+                xx: 900.0,
+                xy: 0.0,
+                yy: 0.0,
+            },
+            1.0,
+        );
         assert!(line.columns_above(&grid, 23.0) < 10);
     }
 }

@@ -57,7 +57,11 @@ impl Grid {
 /// Frequency of bin `k` of `n`: 0, 1/n, … and from the middle on negative, as in numpy's
 /// `fftfreq`; the Nyquist bin of an even length is -1/2.
 fn frequency(k: usize, n: usize) -> f64 {
-    if k < n.div_ceil(2) { k as f64 / n as f64 } else { -((n - k) as f64 / n as f64) }
+    if k < n.div_ceil(2) {
+        k as f64 / n as f64
+    } else {
+        -((n - k) as f64 / n as f64)
+    }
 }
 
 fn is_nyquist(k: usize, n: usize) -> bool {
@@ -80,7 +84,12 @@ mod tests {
     #[test]
     fn only_even_lengths_have_nyquist_bins() {
         let grid = Grid { nx: 6, ny: 5 };
-        assert_eq!((0..6).filter(|&k| grid.is_nyquist_column(k)).collect::<Vec<_>>(), [3]);
+        assert_eq!(
+            (0..6)
+                .filter(|&k| grid.is_nyquist_column(k))
+                .collect::<Vec<_>>(),
+            [3]
+        );
         assert_eq!((0..5).filter(|&k| grid.is_nyquist_row(k)).count(), 0);
         assert_eq!((grid.half_columns(), grid.positive_rows()), (4, 3));
         assert!(!Grid { nx: 1, ny: 1 }.is_nyquist_column(0));

@@ -56,7 +56,11 @@ mod tests {
 
     #[test]
     fn a_flipped_axis_turns_the_sign_of_the_cross_term() {
-        let sky = Covariance { ee: 300.0, en: 40.0, nn: 200.0 };
+        let sky = Covariance {
+            ee: 300.0,
+            en: 40.0,
+            nn: 200.0,
+        };
         let east_is_left = [[-0.4, 0.0], [0.0, 0.4]];
         let carried = PixelCovariance::carry(&sky, &east_is_left);
         assert!((carried.xx - 48.0).abs() < 1e-12);
@@ -66,7 +70,11 @@ mod tests {
 
     #[test]
     fn a_rotation_keeps_trace_and_determinant() {
-        let sky = Covariance { ee: 300.0, en: 40.0, nn: 200.0 };
+        let sky = Covariance {
+            ee: 300.0,
+            en: 40.0,
+            nn: 200.0,
+        };
         let (s, c) = 0.6_f64.sin_cos();
         let carried = PixelCovariance::carry(&sky, &[[c, -s], [s, c]]);
         assert!((carried.xx + carried.yy - 500.0).abs() < 1e-10);
@@ -76,7 +84,11 @@ mod tests {
 
     #[test]
     fn pixels_of_unequal_size_scale_each_axis_by_itself() {
-        let sky = Covariance { ee: 100.0, en: 0.0, nn: 100.0 };
+        let sky = Covariance {
+            ee: 100.0,
+            en: 0.0,
+            nn: 100.0,
+        };
         let carried = PixelCovariance::carry(&sky, &[[-0.5, 0.0], [0.0, 0.25]]);
         assert_eq!(carried.marginal_fwhm_x_px(), 5.0);
         assert_eq!(carried.marginal_fwhm_y_px(), 2.5);

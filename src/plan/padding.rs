@@ -49,12 +49,16 @@ fn next_smooth(least: usize) -> Option<usize> {
     for sevens in powers(7, best) {
         for fives in powers(5, best) {
             for threes in powers(3, best) {
-                let Some(odd) = sevens.checked_mul(fives).and_then(|p| p.checked_mul(threes))
+                let Some(odd) = sevens
+                    .checked_mul(fives)
+                    .and_then(|p| p.checked_mul(threes))
                 else {
                     break;
                 };
                 let twos = least.div_ceil(odd).next_power_of_two();
-                best = odd.checked_mul(twos).map_or(best, |length| length.min(best));
+                best = odd
+                    .checked_mul(twos)
+                    .map_or(best, |length| length.min(best));
             }
         }
     }
@@ -63,7 +67,8 @@ fn next_smooth(least: usize) -> Option<usize> {
 
 /// 1, base, base², … up to `last`.
 fn powers(base: usize, last: usize) -> impl Iterator<Item = usize> {
-    std::iter::successors(Some(1_usize), move |p| p.checked_mul(base)).take_while(move |&p| p <= last)
+    std::iter::successors(Some(1_usize), move |p| p.checked_mul(base))
+        .take_while(move |&p| p <= last)
 }
 
 #[cfg(test)]
@@ -106,8 +111,18 @@ mod tests {
 
     #[test]
     fn wrapping_keeps_the_lengths() {
-        let kernel = PixelCovariance { xx: 26.01, xy: 3.0, yy: 1.0 };
-        assert_eq!(padded_grid(Edge::Wrap, 53, 101, &kernel), Some(Grid { nx: 53, ny: 101 }));
-        assert_eq!(padded_grid(Edge::Zero, 64, 37, &kernel), Some(Grid { nx: 90, ny: 48 }));
+        let kernel = PixelCovariance {
+            xx: 26.01,
+            xy: 3.0,
+            yy: 1.0,
+        };
+        assert_eq!(
+            padded_grid(Edge::Wrap, 53, 101, &kernel),
+            Some(Grid { nx: 53, ny: 101 })
+        );
+        assert_eq!(
+            padded_grid(Edge::Zero, 64, 37, &kernel),
+            Some(Grid { nx: 90, ny: 48 })
+        );
     }
 }

@@ -16,9 +16,9 @@ pub trait Real: realfft::FftNum + bytemuck::Pod + PartialOrd + Default {
     const BITPIX: Bitpix;
 
     /// The nearest value of this type.
-    fn from_f64(value: f64) -> Self;
+    fn rounded(value: f64) -> Self;
     /// The same value, exactly.
-    fn to_f64(self) -> f64;
+    fn widened(self) -> f64;
     /// Whether this is neither infinite nor NaN.
     fn is_finite(self) -> bool;
     /// Reads big-endian samples of this type's BITPIX; both sides hold the same number of them.
@@ -37,12 +37,12 @@ macro_rules! real {
             const BITPIX: Bitpix = $bitpix;
 
             #[inline]
-            fn from_f64(value: f64) -> Self {
+            fn rounded(value: f64) -> Self {
                 value as $type
             }
 
             #[inline]
-            fn to_f64(self) -> f64 {
+            fn widened(self) -> f64 {
                 f64::from(self)
             }
 
@@ -85,7 +85,12 @@ impl Codec {
     /// Samples that are their own values: no scaling, no BLANK.
     #[must_use]
     pub fn plain(bitpix: Bitpix) -> Self {
-        Self { bitpix, bscale: 1.0, bzero: 0.0, blank: None }
+        Self {
+            bitpix,
+            bscale: 1.0,
+            bzero: 0.0,
+            blank: None,
+        }
     }
 
     /// Whether every stored sample is its own value.
@@ -128,7 +133,7 @@ impl Codec {
     ) {
         let (samples, _) = bytes.as_chunks::<N>();
         for (value, &sample) in values.iter_mut().zip(samples) {
-            *value = T::from_f64(self.bzero + self.bscale * stored(sample));
+            *value = T::rounded(self.bzero + self.bscale * stored(sample));
         }
     }
 
@@ -140,7 +145,7 @@ impl Codec {
         stored: impl Fn([u8; N]) -> i64,
     ) {
         let (samples, _) = bytes.as_chunks::<N>();
-        let value_of = |raw: i64| T::from_f64(self.bzero + self.bscale * raw as f64);
+        let value_of = |raw: i64| T::rounded(self.bzero + self.bscale * raw as f64);
         match self.blank {
             None => {
                 for (value, &sample) in values.iter_mut().zip(samples) {
@@ -150,7 +155,11 @@ impl Codec {
             Some(blank) => {
                 for (value, &sample) in values.iter_mut().zip(samples) {
                     let raw = stored(sample);
-                    *value = if raw == blank { T::BLANK } else { value_of(raw) };
+                    *value = if raw == blank {
+                        T::BLANK
+                    } else {
+                        value_of(raw)
+                    };
                 }
             }
         }
@@ -167,8 +176,11 @@ impl Codec {
         for (value, &sample) in values.iter_mut().zip(samples) {
             let raw = i64::from_be_bytes(sample);
             let unsigned = raw.cast_unsigned() ^ (1 << 63);
-            *value =
-                if self.blank == Some(raw) { T::BLANK } else { T::from_f64(unsigned as f64) };
+            *value = if self.blank == Some(raw) {
+                T::BLANK
+            } else {
+                T::rounded(unsigned as f64)
+            };
         }
     }
 }
@@ -180,12 +192,12 @@ pub(super) fn encode<T: Real>(bitpix: Bitpix, values: &[T], bytes: &mut [u8]) {
     } else if bitpix == Bitpix::F32 {
         let (samples, _) = bytes.as_chunks_mut::<4>();
         for (sample, value) in samples.iter_mut().zip(values) {
-            *sample = (value.to_f64() as f32).to_be_bytes();
+            *sample = (value.widened() as f32).to_be_bytes();
         }
     } else {
         let (samples, _) = bytes.as_chunks_mut::<8>();
         for (sample, value) in samples.iter_mut().zip(values) {
-            *sample = value.to_f64().to_be_bytes();
+            *sample = value.widened().to_be_bytes();
         }
     }
 }

@@ -55,20 +55,31 @@ pub enum PlaneError {
 impl fmt::Display for PlaneError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Self::Length { nx, ny, bitpix, found_bytes } => write!(
+            Self::Length {
+                nx,
+                ny,
+                bitpix,
+                found_bytes,
+            } => write!(
                 f,
                 "a plane of {nx} x {ny} samples with BITPIX {bitpix} does not fit \
                  {found_bytes} bytes exactly"
             ),
             Self::Size { nx, ny } => {
-                write!(f, "a plane of {nx} x {ny} samples is empty or larger than memory")
+                write!(
+                    f,
+                    "a plane of {nx} x {ny} samples is empty or larger than memory"
+                )
             }
             Self::Row { row, ny } => write!(f, "row {row} asked of a plane with {ny} rows"),
             Self::RowLength { found, nx } => {
                 write!(f, "a buffer of {found} values for rows of {nx} samples")
             }
             Self::NotFloat { bitpix } => {
-                write!(f, "an output plane with BITPIX {bitpix}, where -32 or -64 is needed")
+                write!(
+                    f,
+                    "an output plane with BITPIX {bitpix}, where -32 or -64 is needed"
+                )
             }
             Self::Shape { found, expected } => write!(
                 f,

@@ -33,7 +33,7 @@ pub(super) fn keep<T: Real>(smoothed: &mut [T], input: &[T]) {
 /// reaches [`RACS_BLANK_FROM`].
 pub(super) fn racs<T: Real>(smoothed: &mut [T], mask: &[T], gain: f64) {
     for (value, mask) in smoothed.iter_mut().zip(mask) {
-        let blank = gain * mask.to_f64() >= RACS_BLANK_FROM;
+        let blank = gain * mask.widened() >= RACS_BLANK_FROM;
         *value = if blank { T::BLANK } else { *value };
     }
 }
@@ -42,9 +42,13 @@ pub(super) fn racs<T: Real>(smoothed: &mut [T], mask: &[T], gain: f64) {
 /// which is one less the smoothed mask; blank where that is below [`LEAST_WEIGHT`].
 pub(super) fn interpolate<T: Real>(smoothed: &mut [T], mask: &[T]) {
     for (value, mask) in smoothed.iter_mut().zip(mask) {
-        let weight = 1.0 - mask.to_f64();
-        let known = T::from_f64(value.to_f64() / weight);
-        *value = if weight < LEAST_WEIGHT { T::BLANK } else { known };
+        let weight = 1.0 - mask.widened();
+        let known = T::rounded(value.widened() / weight);
+        *value = if weight < LEAST_WEIGHT {
+            T::BLANK
+        } else {
+            known
+        };
     }
 }
 
@@ -68,7 +72,10 @@ mod tests {
     fn rules_blank_from_their_limits_on() {
         let mut kept = [5.0_f32; 6];
         keep(&mut kept, &ROW);
-        assert_eq!(kept.map(f32::is_nan), [false, true, false, true, true, false]);
+        assert_eq!(
+            kept.map(f32::is_nan),
+            [false, true, false, true, true, false]
+        );
 
         let mut values = [5.0_f64; 3];
         racs(&mut values, &[0.494, 0.495, 0.6], 2.0);

@@ -115,7 +115,9 @@ impl<T: Real> Transform<'_, T> {
         row[self.nx..].fill(T::ZERO);
         let scratch = &mut worker.row_scratch[..self.row.forward.get_scratch_len()];
         let done = self.row.forward.process_with_scratch(row, bins, scratch);
-        done.map_err(|_| BackendError::Transform { length: self.grid.nx })
+        done.map_err(|_| BackendError::Transform {
+            length: self.grid.nx,
+        })
     }
 
     /// Turns the bands of all workers, `count` rows from row `first` on, into the columns.
@@ -131,7 +133,13 @@ impl<T: Real> Transform<'_, T> {
                 let before = number * BAND_ROWS;
                 let rows = count.saturating_sub(before).min(BAND_ROWS);
                 let origin = (group * TILE_COLUMNS, first + before);
-                rows_to_columns(&worker.band[..rows * width], width, columns, self.stride, origin);
+                rows_to_columns(
+                    &worker.band[..rows * width],
+                    width,
+                    columns,
+                    self.stride,
+                    origin,
+                );
             }
         };
         let used = &mut spectrum[..self.spectrum_length()];
@@ -222,7 +230,12 @@ impl<T: Real> Transform<'_, T> {
             last.im = T::ZERO;
         }
         let scratch = &mut scratch[..self.row.inverse.get_scratch_len()];
-        let done = self.row.inverse.process_with_scratch(bins, &mut row[..self.grid.nx], scratch);
-        done.map_err(|_| BackendError::Transform { length: self.grid.nx })
+        let done = self
+            .row
+            .inverse
+            .process_with_scratch(bins, &mut row[..self.grid.nx], scratch);
+        done.map_err(|_| BackendError::Transform {
+            length: self.grid.nx,
+        })
     }
 }

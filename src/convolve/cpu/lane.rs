@@ -30,7 +30,8 @@ impl<T: Real> CpuLane<T> {
 impl<T: Real> fmt::Debug for CpuLane<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut lane = f.debug_struct("CpuLane");
-        lane.field("bitpix", &T::BITPIX.code()).field("bytes", &self.buffers.bytes());
+        lane.field("bitpix", &T::BITPIX.code())
+            .field("bytes", &self.buffers.bytes());
         lane.finish_non_exhaustive()
     }
 }
@@ -44,7 +45,12 @@ impl<T: Real> Lane for CpuLane<T> {
     ) -> Result<(), BackendError> {
         check(convolution, &source, &slot)?;
         let transform = transform(&self.layout, &self.buffers, convolution, &source)?;
-        let mut pass = Pass { convolution, source, transform, buffers: &mut self.buffers };
+        let mut pass = Pass {
+            convolution,
+            source,
+            transform,
+            buffers: &mut self.buffers,
+        };
         let blanks = pass.load_image()?;
         if blanks == source.nx() * source.ny() {
             slot.fill_blank();
@@ -71,7 +77,9 @@ fn transform<'a, T: Real>(
     source: &PlaneRef<'_>,
 ) -> Result<Transform<'a, T>, BackendError> {
     let grid = convolution.grid;
-    let unplanned = BackendError::Unplanned { grid: (grid.nx, grid.ny) };
+    let unplanned = BackendError::Unplanned {
+        grid: (grid.nx, grid.ny),
+    };
     let transform = Transform {
         grid,
         nx: source.nx(),
@@ -81,7 +89,11 @@ fn transform<'a, T: Real>(
         row: layout.row(grid.nx).ok_or(unplanned.clone())?,
         column: layout.column(grid.ny).ok_or(unplanned.clone())?,
     };
-    let masks = if convolution.nan == NanRule::Keep { 0 } else { transform.spectrum_length() };
+    let masks = if convolution.nan == NanRule::Keep {
+        0
+    } else {
+        transform.spectrum_length()
+    };
     let fits = transform.spectrum_length() <= buffers.spectrum.len()
         && masks <= buffers.mask_spectrum.len()
         && source.ny() <= buffers.row_blanks.len();
@@ -100,18 +112,26 @@ impl<T: Real> Pass<'_, T> {
     /// Rows of the plane into the spectrum, blanks as zeros; how many blanks there are.
     fn load_image(&mut self) -> Result<usize, BackendError> {
         let source = self.source;
-        let Buffers { spectrum, row_blanks, workers, .. } = &mut *self.buffers;
-        self.transform.forward(workers, spectrum, row_blanks, |y, row, blanks| {
-            source.read_row(y, row)?;
-            *blanks = blank::zero_blanks(row);
-            Ok(*blanks < row.len())
-        })?;
+        let Buffers {
+            spectrum,
+            row_blanks,
+            workers,
+            ..
+        } = &mut *self.buffers;
+        self.transform
+            .forward(workers, spectrum, row_blanks, |y, row, blanks| {
+                source.read_row(y, row)?;
+                *blanks = blank::zero_blanks(row);
+                Ok(*blanks < row.len())
+            })?;
         Ok(row_blanks.iter().take(source.ny()).sum())
     }
 
     fn smooth_image(&mut self) -> Result<(), BackendError> {
         let transfer = self.transfer(self.convolution.gain);
-        let Buffers { spectrum, workers, .. } = &mut *self.buffers;
+        let Buffers {
+            spectrum, workers, ..
+        } = &mut *self.buffers;
         self.transform.columns(workers, spectrum, &transfer)
     }
 
@@ -119,14 +139,20 @@ impl<T: Real> Pass<'_, T> {
     fn smooth_mask(&mut self) -> Result<(), BackendError> {
         let source = self.source;
         let transfer = self.transfer(1.0);
-        let Buffers { mask_spectrum, row_blanks, workers, .. } = &mut *self.buffers;
-        self.transform.forward(workers, mask_spectrum, row_blanks, |y, row, blanks| {
-            if *blanks > 0 {
-                source.read_row(y, row)?;
-                blank::mark_blanks(row);
-            }
-            Ok(*blanks > 0)
-        })?;
+        let Buffers {
+            mask_spectrum,
+            row_blanks,
+            workers,
+            ..
+        } = &mut *self.buffers;
+        self.transform
+            .forward(workers, mask_spectrum, row_blanks, |y, row, blanks| {
+                if *blanks > 0 {
+                    source.read_row(y, row)?;
+                    blank::mark_blanks(row);
+                }
+                Ok(*blanks > 0)
+            })?;
         self.transform.columns(workers, mask_spectrum, &transfer)
     }
 
@@ -136,22 +162,40 @@ impl<T: Real> Pass<'_, T> {
 
     /// The spectra back into rows, the rule for blanks applied, into the slot.
     fn store(&mut self, masked: bool, slot: &mut PlaneMut<'_>) -> Result<(), BackendError> {
-        let Buffers { spectrum, mask_spectrum, row_blanks, workers } = &mut *self.buffers;
+        let Buffers {
+            spectrum,
+            mask_spectrum,
+            row_blanks,
+            workers,
+        } = &mut *self.buffers;
         let (transform, row_blanks) = (&self.transform, &*row_blanks);
-        let Self { convolution, source, .. } = *self;
-        let rows = Rows { convolution, source, transform, masked };
-        share(workers, slot.bands(BAND_ROWS), |worker, (first, mut band)| {
-            transform.turn_back(spectrum, (first, band.ny()), &mut worker.band);
-            if masked {
-                transform.turn_back(mask_spectrum, (first, band.ny()), &mut worker.mask_band);
-            }
-            for r in 0..band.ny() {
-                let blanks = row_blanks.get(first + r).copied().unwrap_or_default();
-                rows.finish(worker, r, first + r, blanks)?;
-                band.write_row(r, &worker.row[..transform.nx])?;
-            }
-            Ok(())
-        })
+        let Self {
+            convolution,
+            source,
+            ..
+        } = *self;
+        let rows = Rows {
+            convolution,
+            source,
+            transform,
+            masked,
+        };
+        share(
+            workers,
+            slot.bands(BAND_ROWS),
+            |worker, (first, mut band)| {
+                transform.turn_back(spectrum, (first, band.ny()), &mut worker.band);
+                if masked {
+                    transform.turn_back(mask_spectrum, (first, band.ny()), &mut worker.mask_band);
+                }
+                for r in 0..band.ny() {
+                    let blanks = row_blanks.get(first + r).copied().unwrap_or_default();
+                    rows.finish(worker, r, first + r, blanks)?;
+                    band.write_row(r, &worker.row[..transform.nx])?;
+                }
+                Ok(())
+            },
+        )
     }
 }
 
@@ -173,11 +217,19 @@ impl<T: Real> Rows<'_, T> {
         y: usize,
         blanks: usize,
     ) -> Result<(), BackendError> {
-        let Worker { band, mask_band, row, other_row, row_scratch, .. } = worker;
+        let Worker {
+            band,
+            mask_band,
+            row,
+            other_row,
+            row_scratch,
+            ..
+        } = worker;
         self.transform.inverse_row(band, r, row, row_scratch)?;
         let values = &mut row[..self.transform.nx];
         if self.masked {
-            self.transform.inverse_row(mask_band, r, other_row, row_scratch)?;
+            self.transform
+                .inverse_row(mask_band, r, other_row, row_scratch)?;
             match self.convolution.nan {
                 NanRule::Racs => blank::racs(values, other_row, self.convolution.racs_gain),
                 NanRule::Interpolate => blank::interpolate(values, other_row),

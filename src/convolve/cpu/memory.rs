@@ -15,7 +15,11 @@ use crate::plane::Real;
 /// this precision, but in `f32` it would fill the columns with denormal numbers, at a sixth of
 /// the speed.
 pub(super) fn cut<T: Real>() -> f64 {
-    if size_of::<T>() == size_of::<f32>() { 23.0 } else { 41.5 }
+    if size_of::<T>() == size_of::<f32>() {
+        23.0
+    } else {
+        41.5
+    }
 }
 
 /// Columns of the half spectrum that are worked on; the others would be multiplied by zero.
@@ -28,7 +32,11 @@ pub(super) fn columns_kept<T: Real>(convolution: &Convolution) -> usize {
 /// two, which would put the same rows of all columns into the same few cache sets.
 pub(super) fn column_stride(ny: usize) -> Option<usize> {
     let stride = ny.checked_next_multiple_of(8)?;
-    if stride.is_multiple_of(64) { stride.checked_add(8) } else { Some(stride) }
+    if stride.is_multiple_of(64) {
+        stride.checked_add(8)
+    } else {
+        Some(stride)
+    }
 }
 
 /// Values in a spectrum of `columns` columns of `grid`.
@@ -129,7 +137,10 @@ impl<T: Real> Layout<T> {
             .try_fold(0_usize, usize::checked_add)?;
         let real_each = worker.row.checked_mul(2)?.checked_add(worker.column)?;
         let each = complex_each.checked_mul(2)?.checked_add(real_each)?;
-        let spectra = self.spectrum.checked_add(self.mask_spectrum)?.checked_mul(2)?;
+        let spectra = self
+            .spectrum
+            .checked_add(self.mask_spectrum)?
+            .checked_mul(2)?;
         let values = self.workers.checked_mul(each)?.checked_add(spectra)?;
         let flags = self.row_blanks.checked_mul(size_of::<usize>())?;
         let bytes = values.checked_mul(size_of::<V>())?.checked_add(flags)?;
@@ -138,7 +149,9 @@ impl<T: Real> Layout<T> {
 
     /// Allocates what [`bytes`](Self::bytes) counts.
     pub fn allocate(&self) -> Result<Buffers<T>, BackendError> {
-        let memory = BackendError::Memory { bytes: self.bytes::<T>().unwrap_or(u64::MAX) };
+        let memory = BackendError::Memory {
+            bytes: self.bytes::<T>().unwrap_or(u64::MAX),
+        };
         self.try_allocate().ok_or(memory)
     }
 

@@ -55,11 +55,19 @@ impl Backend for Cpu {
 /// Interpolation divides by weights down to 1e-3, which would bring the error of a transform in
 /// `f32`, 1e-7 of the peak, up to 1e-4.
 fn transform_precision(workload: &Workload) -> Precision {
-    let interpolates =
-        workload.jobs().iter().any(|job| job.convolution.nan == NanRule::Interpolate);
-    if interpolates { Precision::F64 } else { workload.precision() }
+    let interpolates = workload
+        .jobs()
+        .iter()
+        .any(|job| job.convolution.nan == NanRule::Interpolate);
+    if interpolates {
+        Precision::F64
+    } else {
+        workload.precision()
+    }
 }
 
 fn lane_bytes<T: Real>(workload: &Workload, planner: &Planner<T>) -> u64 {
-    Layout::of(workload, planner).and_then(|layout| layout.bytes::<T>()).unwrap_or(u64::MAX)
+    Layout::of(workload, planner)
+        .and_then(|layout| layout.bytes::<T>())
+        .unwrap_or(u64::MAX)
 }

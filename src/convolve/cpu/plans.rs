@@ -18,7 +18,9 @@ pub(super) struct RowPlan<T> {
 impl<T> RowPlan<T> {
     /// Complex values of working memory that either direction needs.
     pub fn scratch_length(&self) -> usize {
-        self.forward.get_scratch_len().max(self.inverse.get_scratch_len())
+        self.forward
+            .get_scratch_len()
+            .max(self.inverse.get_scratch_len())
     }
 }
 
@@ -45,7 +47,9 @@ pub(super) struct Planner<T: Real> {
 
 impl<T: Real> Default for Planner<T> {
     fn default() -> Self {
-        Self { inner: Mutex::new((RealFftPlanner::new(), FftPlanner::new())) }
+        Self {
+            inner: Mutex::new((RealFftPlanner::new(), FftPlanner::new())),
+        }
     }
 }
 
@@ -60,13 +64,21 @@ impl<T: Real> Planner<T> {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         let forward = inner.0.plan_fft_forward(length);
         let inverse = inner.0.plan_fft_inverse(length);
-        RowPlan { length, forward, inverse }
+        RowPlan {
+            length,
+            forward,
+            inverse,
+        }
     }
 
     pub fn column(&self, length: usize) -> ColumnPlan<T> {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         let forward = inner.1.plan_fft_forward(length);
         let inverse = inner.1.plan_fft_inverse(length);
-        ColumnPlan { length, forward, inverse }
+        ColumnPlan {
+            length,
+            forward,
+            inverse,
+        }
     }
 }

@@ -25,10 +25,13 @@ where
     let queue = Mutex::new(items);
     // The lock is held while an item is taken, never while it is worked on.
     let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
-    workers.par_iter_mut().with_max_len(1).try_for_each(|worker| {
-        while let Some(item) = next() {
-            work(worker, item)?;
-        }
-        Ok(())
-    })
+    workers
+        .par_iter_mut()
+        .with_max_len(1)
+        .try_for_each(|worker| {
+            while let Some(item) = next() {
+                work(worker, item)?;
+            }
+            Ok(())
+        })
 }

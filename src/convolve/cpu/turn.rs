@@ -74,22 +74,37 @@ mod tests {
     fn a_band_goes_into_columns_and_comes_back() {
         let (width, kept, rows, stride, first_row) = (21, 19, 13, 48, 16);
         let value = |r: usize, c: usize| Complex::new(r as f32, c as f32);
-        let band: Vec<_> = (0..rows * width).map(|i| value(i / width, i % width)).collect();
+        let band: Vec<_> = (0..rows * width)
+            .map(|i| value(i / width, i % width))
+            .collect();
         let mut spectrum = vec![Complex::new(-1.0, -1.0); kept * stride];
         for (group, columns) in spectrum.chunks_mut(stride * TILE_COLUMNS).enumerate() {
-            rows_to_columns(&band, width, columns, stride, (group * TILE_COLUMNS, first_row));
+            rows_to_columns(
+                &band,
+                width,
+                columns,
+                stride,
+                (group * TILE_COLUMNS, first_row),
+            );
         }
         for (i, found) in spectrum.iter().enumerate() {
             let (column, row) = (i / stride, i % stride);
             let inside = (first_row..first_row + rows).contains(&row);
-            let expected =
-                if inside { value(row - first_row, column) } else { Complex::new(-1.0, -1.0) };
+            let expected = if inside {
+                value(row - first_row, column)
+            } else {
+                Complex::new(-1.0, -1.0)
+            };
             assert_eq!(*found, expected, "column {column} row {row}");
         }
         let mut back = vec![Complex::new(7.0, 7.0); rows * width];
         columns_to_rows(&spectrum, stride, first_row, &mut back, width);
         for (i, (found, original)) in back.iter().zip(&band).enumerate() {
-            let expected = if i % width < kept { *original } else { Complex::default() };
+            let expected = if i % width < kept {
+                *original
+            } else {
+                Complex::default()
+            };
             assert_eq!(*found, expected);
         }
     }
