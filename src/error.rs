@@ -37,11 +37,19 @@ pub struct Error {
 
 impl Error {
     pub(crate) fn new(path: &Path, stage: Stage) -> Self {
-        Self { path: Some(path.to_owned()), plane: None, stage }
+        Self {
+            path: Some(path.to_owned()),
+            plane: None,
+            stage,
+        }
     }
 
     pub(crate) fn general(stage: Stage) -> Self {
-        Self { path: None, plane: None, stage }
+        Self {
+            path: None,
+            plane: None,
+            stage,
+        }
     }
 
     pub(crate) fn in_plane(mut self, plane: u64) -> Self {
@@ -143,7 +151,11 @@ pub struct ThreadError {
 
 impl fmt::Display for ThreadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} threads cannot be started: {}; try --threads", self.threads, self.text)
+        write!(
+            f,
+            "{} threads cannot be started: {}; try --threads",
+            self.threads, self.text
+        )
     }
 }
 
@@ -282,14 +294,20 @@ impl fmt::Display for InputError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoHdu { asked, found } => {
-                write!(f, "there is no HDU {asked} among its {found} HDUs; see `mmconv info`")
+                write!(
+                    f,
+                    "there is no HDU {asked} among its {found} HDUs; see `mmconv info`"
+                )
             }
             Self::NotAnImage { hdu, kind, naxis } => write!(
                 f,
                 "HDU {hdu} is {kind:?} with NAXIS = {naxis}, not an image with two or more axes"
             ),
             Self::NoImage { hdus } => {
-                write!(f, "none of its {hdus} HDUs holds an image with two or more axes")
+                write!(
+                    f,
+                    "none of its {hdus} HDUs holds an image with two or more axes"
+                )
             }
             Self::TileCompressed { hdu } => write!(
                 f,
@@ -297,17 +315,27 @@ impl fmt::Display for InputError {
                  funpack FILE"
             ),
             Self::GroupedImage { pcount, gcount } => {
-                write!(f, "image with PCOUNT = {pcount}, GCOUNT = {gcount}; expected 0 and 1")
+                write!(
+                    f,
+                    "image with PCOUNT = {pcount}, GCOUNT = {gcount}; expected 0 and 1"
+                )
             }
             Self::Scale { bscale, bzero } => write!(
                 f,
                 "BSCALE = {bscale}, BZERO = {bzero}; finite numbers with BSCALE not 0 are needed"
             ),
             Self::NoPlane { plane, planes } => {
-                write!(f, "there is no plane {plane}; planes are 0 to {}", planes.saturating_sub(1))
+                write!(
+                    f,
+                    "there is no plane {plane}; planes are 0 to {}",
+                    planes.saturating_sub(1)
+                )
             }
             Self::TooLarge { number } => {
-                write!(f, "a length of {number} is more than this machine can address")
+                write!(
+                    f,
+                    "a length of {number} is more than this machine can address"
+                )
             }
         }
     }

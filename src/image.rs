@@ -57,7 +57,15 @@ impl Image {
         let cube = Cube::of(chosen)?;
         let axes = Axes::find(chosen.header(), cube.axes())?;
         let codec = codec(chosen.header(), cube.bitpix())?;
-        Ok(Self { path: path.to_owned(), source, layout, hdu, cube, axes, codec })
+        Ok(Self {
+            path: path.to_owned(),
+            source,
+            layout,
+            hdu,
+            cube,
+            axes,
+            codec,
+        })
     }
 
     /// The path it was opened by.
@@ -126,11 +134,15 @@ impl Image {
     /// # Errors
     /// There is no such plane.
     pub fn plane(&self, k: u64) -> Result<PlaneRef<'_>, Error> {
-        self.plane_stages(k).map_err(|stage| Error::new(&self.path, stage).in_plane(k))
+        self.plane_stages(k)
+            .map_err(|stage| Error::new(&self.path, stage).in_plane(k))
     }
 
     pub(crate) fn plane_stages(&self, k: u64) -> Result<PlaneRef<'_>, Stage> {
-        let none = || InputError::NoPlane { plane: k, planes: self.cube.planes() };
+        let none = || InputError::NoPlane {
+            plane: k,
+            planes: self.cube.planes(),
+        };
         let range = self.cube.plane_range(k).ok_or_else(none)?;
         let range = to_usize(range.start)?..to_usize(range.end)?;
         let bytes = self.bytes().get(range).ok_or_else(none)?;
@@ -152,8 +164,10 @@ impl Image {
     /// # Errors
     /// BUNIT is not text.
     pub fn brightness(&self) -> Result<Brightness, Error> {
-        let bunit =
-            self.header().text("BUNIT").map_err(|error| Error::new(&self.path, error.into()))?;
+        let bunit = self
+            .header()
+            .text("BUNIT")
+            .map_err(|error| Error::new(&self.path, error.into()))?;
         Ok(classify(bunit.as_deref()))
     }
 
@@ -200,7 +214,11 @@ fn choose(layout: &Layout, choice: &HduChoice) -> Result<usize, InputError> {
         return Err(InputError::TileCompressed { hdu: index });
     }
     if !is_image(hdu) {
-        return Err(InputError::NotAnImage { hdu: index, kind: hdu.kind(), naxis: hdu.axes().len() });
+        return Err(InputError::NotAnImage {
+            hdu: index,
+            kind: hdu.kind(),
+            naxis: hdu.axes().len(),
+        });
     }
     Ok(index)
 }
@@ -208,10 +226,15 @@ fn choose(layout: &Layout, choice: &HduChoice) -> Result<usize, InputError> {
 fn named(layout: &Layout, name: &str) -> Result<usize, InputError> {
     let matches = |hdu: &Hdu| hdu.name().is_some_and(|own| own.eq_ignore_ascii_case(name));
     let primary = || name.eq_ignore_ascii_case("PRIMARY").then_some(0);
-    layout.hdus.iter().position(matches).or_else(primary).ok_or_else(|| InputError::NoHdu {
-        asked: name.to_owned(),
-        found: layout.hdus.len(),
-    })
+    layout
+        .hdus
+        .iter()
+        .position(matches)
+        .or_else(primary)
+        .ok_or_else(|| InputError::NoHdu {
+            asked: name.to_owned(),
+            found: layout.hdus.len(),
+        })
 }
 
 fn first_image(layout: &Layout) -> Result<usize, InputError> {
@@ -220,7 +243,9 @@ fn first_image(layout: &Layout) -> Result<usize, InputError> {
     }
     match layout.hdus.iter().position(is_tile_compressed) {
         Some(hdu) => Err(InputError::TileCompressed { hdu }),
-        None => Err(InputError::NoImage { hdus: layout.hdus.len() }),
+        None => Err(InputError::NoImage {
+            hdus: layout.hdus.len(),
+        }),
     }
 }
 
@@ -242,7 +267,10 @@ fn refuse_scaled_otherwise(hdu: &Hdu) -> Result<(), InputError> {
     if hdu.pcount() == 0 && hdu.gcount() == 1 {
         return Ok(());
     }
-    Err(InputError::GroupedImage { pcount: hdu.pcount(), gcount: hdu.gcount() })
+    Err(InputError::GroupedImage {
+        pcount: hdu.pcount(),
+        gcount: hdu.gcount(),
+    })
 }
 
 /// BSCALE, BZERO (FITS 4.0, 4.4.2.5) and, for integers, BLANK.
@@ -252,6 +280,15 @@ fn codec(header: &Header, bitpix: Bitpix) -> Result<Codec, Stage> {
     if !bscale.is_finite() || !bzero.is_finite() || bscale == 0.0 {
         return Err(InputError::Scale { bscale, bzero }.into());
     }
-    let blank = if bitpix.is_float() { None } else { header.integer("BLANK")? };
-    Ok(Codec { bitpix, bscale, bzero, blank })
+    let blank = if bitpix.is_float() {
+        None
+    } else {
+        header.integer("BLANK")?
+    };
+    Ok(Codec {
+        bitpix,
+        bscale,
+        bzero,
+        blank,
+    })
 }

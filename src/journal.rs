@@ -15,7 +15,9 @@ impl Journal {
     /// A journal of `planes` planes, none of them stored.
     #[must_use]
     pub fn new(planes: usize) -> Self {
-        Self { stored: Mutex::new(vec![None; planes]) }
+        Self {
+            stored: Mutex::new(vec![None; planes]),
+        }
     }
 
     /// Plane `plane` is stored, and `sum` is what its bytes add to the data's checksum (zero
@@ -30,14 +32,21 @@ impl Journal {
     #[must_use]
     pub fn missing(&self) -> Vec<u64> {
         let planes = self.planes();
-        (0..).zip(planes.iter()).filter(|(_, sum)| sum.is_none()).map(|(plane, _)| plane).collect()
+        (0..)
+            .zip(planes.iter())
+            .filter(|(_, sum)| sum.is_none())
+            .map(|(plane, _)| plane)
+            .collect()
     }
 
     /// The checksum of all stored planes together; ones'-complement sums add in any order
     /// (FITS 4.0, appendix J).
     #[must_use]
     pub fn sum(&self) -> Sum {
-        self.planes().iter().flatten().fold(Sum::default(), |total, sum| total.plus(*sum))
+        self.planes()
+            .iter()
+            .flatten()
+            .fold(Sum::default(), |total, sum| total.plus(*sum))
     }
 
     /// A thread that panicked while it held the lock had finished its one assignment or not

@@ -39,9 +39,14 @@ mod tests {
 
     #[test]
     fn half_turns_do_not_count() {
-        for (given, want) in
-            [(0.0, 0.0), (90.0, 90.0), (-90.0, 90.0), (180.0, 0.0), (-160.0, 20.0), (640.0, -80.0)]
-        {
+        for (given, want) in [
+            (0.0, 0.0),
+            (90.0, 90.0),
+            (-90.0, 90.0),
+            (180.0, 0.0),
+            (-160.0, 20.0),
+            (640.0, -80.0),
+        ] {
             assert_eq!(normal_angle_deg(given), want, "{given}");
         }
         assert!(normal_angle_deg(-180.0).is_sign_positive());
@@ -61,9 +66,15 @@ mod tests {
 
     #[test]
     fn directions_come_back() {
-        for angle in [-179.5, -135.0, -90.0, -89.0, -45.0, 0.0, 1e-9, 44.0, 90.0, 135.0, 180.0] {
+        for angle in [
+            -179.5, -135.0, -90.0, -89.0, -45.0, 0.0, 1e-9, 44.0, 90.0, 135.0, 180.0,
+        ] {
             let (c, s) = cos_sin(angle);
-            assert!((degrees_of(s, c) - angle).abs() < 2e-13, "{angle}: {}", degrees_of(s, c));
+            assert!(
+                (degrees_of(s, c) - angle).abs() < 2e-13,
+                "{angle}: {}",
+                degrees_of(s, c)
+            );
         }
         assert_eq!(degrees_of(1.0, 0.0), 90.0);
         assert_eq!(degrees_of(0.0, -1.0), 180.0);

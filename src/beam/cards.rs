@@ -34,7 +34,10 @@ pub(super) fn header_beam(
         }
         notes.push(BeamNote::AngleAssumed);
     }
-    Ok(Some(Entries { beams: vec![beam], notes }))
+    Ok(Some(Entries {
+        beams: vec![beam],
+        notes,
+    }))
 }
 
 /// Round to the digits that float32 keeps, so that an angle does not matter.
@@ -49,9 +52,14 @@ pub(super) fn numbered_beams(
     channels: u64,
     floor_arcsec: f64,
 ) -> Result<Option<Entries>, BeamError> {
-    let Some(highest) = highest_number(header) else { return Ok(None) };
+    let Some(highest) = highest_number(header) else {
+        return Ok(None);
+    };
     if highest != channels {
-        return Err(BeamError::CardCount { cards: highest, channels });
+        return Err(BeamError::CardCount {
+            cards: highest,
+            channels,
+        });
     }
     let mut reader = Reader::new(floor_arcsec);
     let mut beams = Vec::new();
@@ -69,10 +77,16 @@ pub(super) fn numbered_beams(
 /// takes in a header (FITS 4.0, 4.2.4 has none), is NaN.
 fn needed(header: &Header, keywords: &[String]) -> Result<f64, BeamError> {
     for keyword in keywords.iter().filter(|keyword| header.contains(keyword)) {
-        return Ok(header.real(keyword).map_err(BeamError::Header)?.unwrap_or(f64::NAN));
+        return Ok(header
+            .real(keyword)
+            .map_err(BeamError::Header)?
+            .unwrap_or(f64::NAN));
     }
     let keyword = keywords.join(" or ");
-    Err(BeamError::CardMissing { keyword, present: "BMAJn of other channels".to_owned() })
+    Err(BeamError::CardMissing {
+        keyword,
+        present: "BMAJn of other channels".to_owned(),
+    })
 }
 
 /// The largest n of the cards BMAJn.
@@ -82,7 +96,11 @@ fn highest_number(header: &Header) -> Option<u64> {
         let plain = digits.bytes().all(|byte| byte.is_ascii_digit()) && !digits.starts_with('0');
         if plain { digits.parse().ok() } else { None }
     };
-    header.cards().iter().filter_map(|card| number(&card.keyword())).max()
+    header
+        .cards()
+        .iter()
+        .filter_map(|card| number(&card.keyword()))
+        .max()
 }
 
 #[cfg(test)]
@@ -99,7 +117,11 @@ mod tests {
 
     #[test]
     fn three_cards_in_degrees() {
-        let header = header(&[("BMAJ", 16.0 / 3600.0), ("BMIN", 9.0 / 3600.0), ("BPA", 220.0)]);
+        let header = header(&[
+            ("BMAJ", 16.0 / 3600.0),
+            ("BMIN", 9.0 / 3600.0),
+            ("BPA", 220.0),
+        ]);
         let found = header_beam(&header, 1e-3).unwrap().unwrap();
         let beam = found.beams[0].unwrap();
         assert!((beam.bmaj_arcsec() - 16.0).abs() < 1e-12 && found.notes.is_empty());
@@ -141,10 +163,17 @@ mod tests {
         let found = numbered_beams(&header(&cards), 2, 1e-3).unwrap().unwrap();
         let angles: Vec<f64> = found.beams.iter().flatten().map(Beam::bpa_deg).collect();
         assert_eq!(angles, [10.0, 30.0]);
-        let error = numbered_beams(&header(&cards), 3, 1e-3).unwrap_err().to_string();
+        let error = numbered_beams(&header(&cards), 3, 1e-3)
+            .unwrap_err()
+            .to_string();
         assert!(error.contains('2') && error.contains('3'), "{error}");
-        let error = numbered_beams(&header(&cards[..4]), 2, 1e-3).unwrap_err().to_string();
+        let error = numbered_beams(&header(&cards[..4]), 2, 1e-3)
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("BMIN1") || error.contains("BPA1"), "{error}");
-        assert_eq!(numbered_beams(&header(&[("BMAJ", 0.1)]), 2, 1e-3).unwrap(), None);
+        assert_eq!(
+            numbered_beams(&header(&[("BMAJ", 0.1)]), 2, 1e-3).unwrap(),
+            None
+        );
     }
 }

@@ -51,7 +51,9 @@ const MOST_STEPS: usize = 2000;
 /// [`BeamError::NoBeams`] of an empty list, [`BeamError::NoWidth`] where a minor axis is zero.
 pub fn common_beam(beams: &[Beam]) -> Result<Beam, BeamError> {
     let set = canonical(beams)?;
-    let Some(scale) = scale_of(&set) else { return Err(BeamError::NoBeams) };
+    let Some(scale) = scale_of(&set) else {
+        return Err(BeamError::NoBeams);
+    };
     let points: Vec<Point> = set.iter().map(|beam| Point::of(beam, scale)).collect();
     let optimum = solve(&points);
     if let [only] = optimum.members.as_slice() {
@@ -65,14 +67,24 @@ pub fn common_beam(beams: &[Beam]) -> Result<Beam, BeamError> {
 /// The beams in one order, each once.
 fn canonical(beams: &[Beam]) -> Result<Vec<Beam>, BeamError> {
     if let Some(flat) = beams.iter().find(|beam| beam.bmin_arcsec <= 0.0) {
-        let Beam { bmaj_arcsec, bmin_arcsec, .. } = *flat;
-        return Err(BeamError::NoWidth { bmaj_arcsec, bmin_arcsec });
+        let Beam {
+            bmaj_arcsec,
+            bmin_arcsec,
+            ..
+        } = *flat;
+        return Err(BeamError::NoWidth {
+            bmaj_arcsec,
+            bmin_arcsec,
+        });
     }
     let mut set = beams.to_vec();
     let key = |beam: &Beam| (beam.bmaj_arcsec, beam.bmin_arcsec, beam.bpa_deg);
     set.sort_by(|one, other| {
         let (one, other) = (key(one), key(other));
-        one.0.total_cmp(&other.0).then(one.1.total_cmp(&other.1)).then(one.2.total_cmp(&other.2))
+        one.0
+            .total_cmp(&other.0)
+            .then(one.1.total_cmp(&other.1))
+            .then(one.2.total_cmp(&other.2))
     });
     set.dedup();
     Ok(set)
@@ -111,15 +123,27 @@ impl Point {
     }
 
     fn minus(self, other: Self) -> Self {
-        Self { t: self.t - other.t, x: self.x - other.x, y: self.y - other.y }
+        Self {
+            t: self.t - other.t,
+            x: self.x - other.x,
+            y: self.y - other.y,
+        }
     }
 
     fn plus(self, other: Self) -> Self {
-        Self { t: self.t + other.t, x: self.x + other.x, y: self.y + other.y }
+        Self {
+            t: self.t + other.t,
+            x: self.x + other.x,
+            y: self.y + other.y,
+        }
     }
 
     fn times(self, factor: Double) -> Self {
-        Self { t: self.t * factor, x: self.x * factor, y: self.y * factor }
+        Self {
+            t: self.t * factor,
+            x: self.x * factor,
+            y: self.y * factor,
+        }
     }
 
     /// The Minkowski product, of signature (+, −, −).
@@ -157,9 +181,14 @@ struct Optimum {
 /// The optimum of all points.
 fn solve(points: &[Point]) -> Optimum {
     let start = largest_trace(points);
-    let mut best = Optimum { members: vec![start], point: at(points, start) };
+    let mut best = Optimum {
+        members: vec![start],
+        point: at(points, start),
+    };
     for _ in 0..MOST_STEPS {
-        let Some(outside) = furthest_out(points, best.point) else { break };
+        let Some(outside) = furthest_out(points, best.point) else {
+            break;
+        };
         let mut few = best.members.clone();
         few.push(outside);
         let next = solve_few(points, &few);
@@ -185,7 +214,11 @@ fn largest_trace(points: &[Point]) -> usize {
 }
 
 fn at(points: &[Point], index: usize) -> Point {
-    let zero = Point { t: Double::ZERO, x: Double::ZERO, y: Double::ZERO };
+    let zero = Point {
+        t: Double::ZERO,
+        x: Double::ZERO,
+        y: Double::ZERO,
+    };
     points.get(index).copied().unwrap_or(zero)
 }
 
@@ -234,22 +267,40 @@ fn solve_few(points: &[Point], few: &[usize]) -> Optimum {
                 excess < *least || (excess == *least && point.norm() < known.point.norm())
             });
             if better && excess.is_finite() {
-                best = Some((excess, Optimum { members: members.clone(), point }));
+                best = Some((
+                    excess,
+                    Optimum {
+                        members: members.clone(),
+                        point,
+                    },
+                ));
             }
         }
     }
     let first = few.first().copied().unwrap_or(0);
-    best.map_or(Optimum { members: vec![first], point: at(points, first) }, |(_, found)| found)
+    best.map_or(
+        Optimum {
+            members: vec![first],
+            point: at(points, first),
+        },
+        |(_, found)| found,
+    )
 }
 
 /// All subsets of one, two or three.
 fn subsets(few: &[usize]) -> Vec<Vec<usize>> {
     let masks = 1_usize..(1 << few.len().min(4));
     let chosen = |mask: usize| -> Vec<usize> {
-        let picked = few.iter().enumerate().filter(|(bit, _)| mask & (1 << bit) != 0);
+        let picked = few
+            .iter()
+            .enumerate()
+            .filter(|(bit, _)| mask & (1 << bit) != 0);
         picked.map(|(_, &index)| index).collect()
     };
-    masks.map(chosen).filter(|members| members.len() <= 3).collect()
+    masks
+        .map(chosen)
+        .filter(|members| members.len() <= 3)
+        .collect()
 }
 
 /// The points that touch all the corners and can be their optimum.
@@ -260,7 +311,10 @@ fn optima_touching(corners: &[Point]) -> Vec<Point> {
         [one, two, three] => vertices_of_three(*one, *two, *three),
         _ => Vec::new(),
     };
-    found.into_iter().filter(|point| point.is_finite()).collect()
+    found
+        .into_iter()
+        .filter(|point| point.is_finite())
+        .collect()
 }
 
 /// The optimum of two points of which neither contains the other; `None` where one does.
@@ -302,9 +356,15 @@ fn vertices_of_three(one: Point, two: Point, three: Point) -> Vec<Point> {
         };
         let (by2, by3) = (null.dot(second), null.dot(third));
         // Both give the same length; the one of the larger product keeps more digits.
-        let (norm, by) = if by2 < by3 { (norm2, by2) } else { (norm3, by3) };
+        let (norm, by) = if by2 < by3 {
+            (norm2, by2)
+        } else {
+            (norm3, by3)
+        };
         // Both norms are negative: to the future is where the product is too.
-        by.value().is_sign_negative().then(|| one.plus(null.times((norm / by).half())))
+        by.value()
+            .is_sign_negative()
+            .then(|| one.plus(null.times((norm / by).half())))
     };
     [height, -height].into_iter().filter_map(vertex).collect()
 }
@@ -314,14 +374,21 @@ fn verified(mut point: Point, points: &[Point], scale: f64) -> Result<Beam, Beam
     for _ in 0..8 {
         let beam = beam_of(point, scale)?;
         let rounded = Point::of(&beam, scale);
-        let excess = points.iter().map(|inner| rounded.excess(*inner)).fold(0.0, f64::max);
+        let excess = points
+            .iter()
+            .map(|inner| rounded.excess(*inner))
+            .fold(0.0, f64::max);
         if excess <= ROUNDING {
             return Ok(beam);
         }
         // Adding a circle of this size to any matrix lifts it over what stuck out.
         point.t = point.t + point.t * Double::from(2.0 * excess);
     }
-    let widest = points.iter().map(|p| (p.t + p.radius()).value()).fold(0.0, f64::max).sqrt();
+    let widest = points
+        .iter()
+        .map(|p| (p.t + p.radius()).value())
+        .fold(0.0, f64::max)
+        .sqrt();
     Beam::new(widest / scale, widest / scale, 0.0)
 }
 
@@ -329,7 +396,10 @@ fn verified(mut point: Point, points: &[Point], scale: f64) -> Result<Beam, Beam
 fn beam_of(point: Point, scale: f64) -> Result<Beam, BeamError> {
     let radius = point.radius();
     let largest = point.t + radius;
-    let (a, b) = (largest.sqrt().value(), (point.norm() / largest).sqrt().value());
+    let (a, b) = (
+        largest.sqrt().value(),
+        (point.norm() / largest).sqrt().value(),
+    );
     let round = radius.value() <= 4.0 * f64::EPSILON * point.t.value();
     let bpa_deg = 0.5 * degrees_of(point.y.value(), point.x.value());
     Beam::new(a / scale, if round { a } else { b.min(a) } / scale, bpa_deg)

@@ -40,19 +40,31 @@ impl Covariance {
     /// The element-wise sum: the covariance of the convolution.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
-        Self { ee: self.ee + other.ee, en: self.en + other.en, nn: self.nn + other.nn }
+        Self {
+            ee: self.ee + other.ee,
+            en: self.en + other.en,
+            nn: self.nn + other.nn,
+        }
     }
 
     /// The element-wise difference: the kernel that makes `self` of `other`, if there is one.
     #[must_use]
     pub fn minus(self, other: Self) -> Self {
-        Self { ee: self.ee - other.ee, en: self.en - other.en, nn: self.nn - other.nn }
+        Self {
+            ee: self.ee - other.ee,
+            en: self.en - other.en,
+            nn: self.nn - other.nn,
+        }
     }
 
     /// Every element times `factor`.
     #[must_use]
     pub fn times(self, factor: f64) -> Self {
-        Self { ee: self.ee * factor, en: self.en * factor, nn: self.nn * factor }
+        Self {
+            ee: self.ee * factor,
+            en: self.en * factor,
+            nn: self.nn * factor,
+        }
     }
 
     /// The determinant, a²b², arcsec⁴; without the rounding of the two products.
@@ -67,7 +79,11 @@ impl Covariance {
         let (t, r) = (self.half_trace(), self.radius());
         let largest = t + r;
         // For a matrix near singular t − r loses its digits and the determinant does not.
-        let least = if largest > 0.0 && t >= r { self.determinant() / largest } else { t - r };
+        let least = if largest > 0.0 && t >= r {
+            self.determinant() / largest
+        } else {
+            t - r
+        };
         (largest, least)
     }
 
@@ -83,7 +99,11 @@ impl Covariance {
         }
         let half = 0.5 * (t + r);
         let (c, s) = (0.5 * (self.nn - self.ee) / r, self.en / r);
-        Self { ee: half * (1.0 - c), en: half * s, nn: half * (1.0 + c) }
+        Self {
+            ee: half * (1.0 - c),
+            en: half * s,
+            nn: half * (1.0 + c),
+        }
     }
 
     /// The ellipse of this matrix. An eigenvalue that is negative by rounding alone (1e-12 of
@@ -173,16 +193,30 @@ mod tests {
 
     #[test]
     fn ellipses_come_back() {
-        for (a, b) in [(3.0, 2.0), (1e-4, 1e-4), (1e4, 1e4 * (1.0 - 1e-9)), (1e7, 1e3)] {
+        for (a, b) in [
+            (3.0, 2.0),
+            (1e-4, 1e-4),
+            (1e4, 1e4 * (1.0 - 1e-9)),
+            (1e7, 1e3),
+        ] {
             for pa in [-89.9, -45.0, -0.1, 0.0, 13.7, 45.0, 90.0] {
                 let back = beam(a, b, pa).covariance().to_beam().unwrap();
                 let want = beam(a, b, pa);
-                assert!((back.bmaj_arcsec() / a - 1.0).abs() < 1e-15, "{back:?} of {want:?}");
+                assert!(
+                    (back.bmaj_arcsec() / a - 1.0).abs() < 1e-15,
+                    "{back:?} of {want:?}"
+                );
                 // A needle's width is what the rounding of the elements leaves of it.
                 let share = f64::EPSILON * (a / b) * (a / b);
-                assert!((back.bmin_arcsec() / b - 1.0).abs() < 4.0 * share, "{back:?}");
+                assert!(
+                    (back.bmin_arcsec() / b - 1.0).abs() < 4.0 * share,
+                    "{back:?}"
+                );
                 if a > 1.5 * b {
-                    assert!((back.bpa_deg() - want.bpa_deg()).abs() < 1e-13, "{back:?} {want:?}");
+                    assert!(
+                        (back.bpa_deg() - want.bpa_deg()).abs() < 1e-13,
+                        "{back:?} {want:?}"
+                    );
                 }
             }
         }
@@ -191,12 +225,17 @@ mod tests {
     #[test]
     fn a_needle_along_an_axis_keeps_its_width() {
         let back = beam(1e8, 1.0, 90.0).covariance().to_beam().unwrap();
-        assert_eq!((back.bmaj_arcsec(), back.bmin_arcsec(), back.bpa_deg()), (1e8, 1.0, 90.0));
+        assert_eq!(
+            (back.bmaj_arcsec(), back.bmin_arcsec(), back.bpa_deg()),
+            (1e8, 1.0, 90.0)
+        );
     }
 
     #[test]
     fn round_within_rounding_is_round() {
-        let sum = beam(20.0, 10.0, 30.0).covariance().plus(beam(20.0, 10.0, -60.0).covariance());
+        let sum = beam(20.0, 10.0, 30.0)
+            .covariance()
+            .plus(beam(20.0, 10.0, -60.0).covariance());
         let round = sum.to_beam().unwrap();
         assert_eq!(round.bpa_deg(), 0.0);
         assert_eq!(round.bmaj_arcsec(), round.bmin_arcsec());
@@ -205,26 +244,55 @@ mod tests {
 
     #[test]
     fn a_negative_matrix_is_no_beam() {
-        let negative = Covariance { ee: 1.0, en: 0.0, nn: -0.5 };
+        let negative = Covariance {
+            ee: 1.0,
+            en: 0.0,
+            nn: -0.5,
+        };
         assert!(negative.to_beam().is_err());
-        assert_eq!(negative.clamped(), Covariance { ee: 1.0, en: 0.0, nn: 0.0 });
+        assert_eq!(
+            negative.clamped(),
+            Covariance {
+                ee: 1.0,
+                en: 0.0,
+                nn: 0.0
+            }
+        );
         assert_eq!(negative.times(-3.0).minus(negative).ee, -4.0);
-        assert_eq!(Covariance { ee: -1.0, en: 0.0, nn: -1.0 }.clamped(), Covariance::default());
+        assert_eq!(
+            Covariance {
+                ee: -1.0,
+                en: 0.0,
+                nn: -1.0
+            }
+            .clamped(),
+            Covariance::default()
+        );
     }
 
     #[test]
     fn relation_at_the_tolerance() {
         let plane = beam(10.0, 8.0, 20.0);
         assert_eq!(Relation::between(&plane, &plane), Relation::Equal);
-        assert_eq!(Relation::between(&plane, &beam(10.000001, 8.0, 200.0)), Relation::Equal);
+        assert_eq!(
+            Relation::between(&plane, &beam(10.000001, 8.0, 200.0)),
+            Relation::Equal
+        );
         let grown = Relation::between(&plane, &beam(10.1, 8.0, 20.0));
-        assert!(matches!(grown, Relation::Reachable(k) if k.eigenvalues().1 >= 0.0), "{grown:?}");
+        assert!(
+            matches!(grown, Relation::Reachable(k) if k.eigenvalues().1 >= 0.0),
+            "{grown:?}"
+        );
         let turned = Relation::between(&plane, &beam(10.0, 8.0, 21.0));
-        assert!(matches!(turned, Relation::Unreachable { least_eigenvalue } if
-            least_eigenvalue < -1e-3));
+        assert!(
+            matches!(turned, Relation::Unreachable { least_eigenvalue } if
+            least_eigenvalue < -1e-3)
+        );
         // 8" to 7.999 999 5": below zero by 8e-8 of BMAJ², so clamped to a line kernel.
         let line = Relation::between(&plane, &beam(12.0, 7.999_999_5, 20.0));
-        let Relation::Reachable(kernel) = line else { panic!("{line:?}") };
+        let Relation::Reachable(kernel) = line else {
+            panic!("{line:?}")
+        };
         assert!(kernel.eigenvalues().1.abs() < 1e-13 * kernel.eigenvalues().0);
     }
 }

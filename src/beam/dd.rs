@@ -25,15 +25,24 @@ impl Double {
     /// The exact product of two doubles.
     pub(super) fn product(a: f64, b: f64) -> Self {
         let hi = a * b;
-        Self { hi, lo: a.mul_add(b, -hi) }
+        Self {
+            hi,
+            lo: a.mul_add(b, -hi),
+        }
     }
 
     pub(super) fn half(self) -> Self {
-        Self { hi: self.hi * 0.5, lo: self.lo * 0.5 }
+        Self {
+            hi: self.hi * 0.5,
+            lo: self.lo * 0.5,
+        }
     }
 
     pub(super) fn double(self) -> Self {
-        Self { hi: self.hi * 2.0, lo: self.lo * 2.0 }
+        Self {
+            hi: self.hi * 2.0,
+            lo: self.lo * 2.0,
+        }
     }
 
     pub(super) fn square(self) -> Self {
@@ -69,7 +78,10 @@ fn two_sum(a: f64, b: f64) -> (f64, f64) {
 /// As [`two_sum`], where `|a| >= |b|`.
 fn quick_sum(a: f64, b: f64) -> Double {
     let hi = a + b;
-    Double { hi, lo: b - (hi - a) }
+    Double {
+        hi,
+        lo: b - (hi - a),
+    }
 }
 
 impl From<f64> for Double {
@@ -93,7 +105,10 @@ impl Neg for Double {
     type Output = Self;
 
     fn neg(self) -> Self {
-        Self { hi: -self.hi, lo: -self.lo }
+        Self {
+            hi: -self.hi,
+            lo: -self.lo,
+        }
     }
 }
 
@@ -138,7 +153,10 @@ mod tests {
 
     fn close(got: Double, want: Double) {
         let off = (got - want).value().abs();
-        assert!(off <= 1e-30 * want.value().abs(), "{got:?} is off {want:?} by {off:e}");
+        assert!(
+            off <= 1e-30 * want.value().abs(),
+            "{got:?} is off {want:?} by {off:e}"
+        );
     }
 
     #[test]

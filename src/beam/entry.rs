@@ -25,7 +25,10 @@ pub(super) struct Reader {
 impl Reader {
     /// A reader to which an axis under `floor_arcsec` is blank.
     pub(super) fn new(floor_arcsec: f64) -> Self {
-        Self { floor_arcsec: floor_arcsec.max(LEAST_ARCSEC), swapped: 0 }
+        Self {
+            floor_arcsec: floor_arcsec.max(LEAST_ARCSEC),
+            swapped: 0,
+        }
     }
 
     /// The beam of an entry; `None` for a blank one: not finite, or an axis under the floor.
@@ -34,8 +37,12 @@ impl Reader {
     /// values change places and the angle stays.
     pub(super) fn beam(&mut self, bmaj_arcsec: f64, bmin_arcsec: f64, bpa: f64) -> Option<Beam> {
         let swapped = bmin_arcsec > bmaj_arcsec;
-        let beam =
-            Beam::new(bmaj_arcsec.max(bmin_arcsec), bmaj_arcsec.min(bmin_arcsec), bpa).ok()?;
+        let beam = Beam::new(
+            bmaj_arcsec.max(bmin_arcsec),
+            bmaj_arcsec.min(bmin_arcsec),
+            bpa,
+        )
+        .ok()?;
         // `max` and `min` pass over a NaN.
         let whole = bmaj_arcsec.is_finite() && bmin_arcsec.is_finite();
         let usable = whole && beam.is_usable(self.floor_arcsec);
@@ -45,7 +52,10 @@ impl Reader {
 
     /// The remark on exchanged axes, if there were any.
     pub(super) fn note(&self, source: &BeamSource) -> Option<BeamNote> {
-        let note = BeamNote::AxesSwapped { source: source.clone(), beams: self.swapped };
+        let note = BeamNote::AxesSwapped {
+            source: source.clone(),
+            beams: self.swapped,
+        };
         (self.swapped > 0).then_some(note)
     }
 }
@@ -58,7 +68,15 @@ mod tests {
     fn four_ways_to_be_blank() {
         let mut reader = Reader::new(1e-3);
         let tiny = f64::from(f32::MIN_POSITIVE);
-        for bad in [0.0, f64::NAN, f64::INFINITY, tiny, tiny * 3600.0, 1e-6, -3.0] {
+        for bad in [
+            0.0,
+            f64::NAN,
+            f64::INFINITY,
+            tiny,
+            tiny * 3600.0,
+            1e-6,
+            -3.0,
+        ] {
             assert_eq!(reader.beam(bad, bad, bad), None, "{bad}");
             assert_eq!(reader.beam(10.0, bad, 0.0), None, "{bad}");
             assert_eq!(reader.beam(bad, 10.0, 0.0), None, "{bad}");
@@ -75,6 +93,12 @@ mod tests {
         let beam = reader.beam(5.0, 10.0, 200.0);
         assert_eq!(beam, Beam::new(10.0, 5.0, 20.0).ok());
         let note = reader.note(&BeamSource::Cards);
-        assert_eq!(note, Some(BeamNote::AxesSwapped { source: BeamSource::Cards, beams: 1 }));
+        assert_eq!(
+            note,
+            Some(BeamNote::AxesSwapped {
+                source: BeamSource::Cards,
+                beams: 1
+            })
+        );
     }
 }

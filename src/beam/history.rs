@@ -8,21 +8,29 @@
 
 use fits_layout::Header;
 
+use super::BeamNote;
 use super::entry::{Entries, Reader};
 use super::source::BeamSource;
-use super::BeamNote;
 
 /// The last beam in the HISTORY of `header`, one for all channels, or `None`.
 pub(super) fn history_beam(header: &Header, floor_arcsec: f64) -> Option<Entries> {
     let texts = joined(header.commentary("HISTORY"));
-    let found: Vec<(&String, Written)> =
-        texts.iter().filter_map(|text| Some((text, written(text)?))).collect();
+    let found: Vec<(&String, Written)> = texts
+        .iter()
+        .filter_map(|text| Some((text, written(text)?)))
+        .collect();
     let (text, beam) = found.last()?;
     let mut reader = Reader::new(floor_arcsec);
     let beam = reader.beam(beam.bmaj_arcsec, beam.bmin_arcsec, beam.bpa_deg);
     let mut notes = Vec::from_iter(reader.note(&BeamSource::History));
-    notes.push(BeamNote::FromHistory { text: (*text).clone(), found: found.len() as u64 });
-    Some(Entries { beams: vec![beam], notes })
+    notes.push(BeamNote::FromHistory {
+        text: (*text).clone(),
+        found: found.len() as u64,
+    });
+    Some(Entries {
+        beams: vec![beam],
+        notes,
+    })
 }
 
 /// The texts, with those that begin with `>` added to the one before.
@@ -86,7 +94,10 @@ fn after<'a>(text: &'a str, mark: &str) -> Option<&'a str> {
 /// The number that `text` begins with, blanks aside; D counts as an exponent.
 fn number_after(text: &str) -> Option<f64> {
     let word = text.split_whitespace().next()?;
-    word.trim_end_matches([',', ';']).replace('D', "E").parse().ok()
+    word.trim_end_matches([',', ';'])
+        .replace('D', "E")
+        .parse()
+        .ok()
 }
 
 #[cfg(test)]
@@ -105,9 +116,18 @@ mod tests {
     fn assert_beam(found: &Option<Entries>, want: (f64, f64, f64)) {
         let beam = found.as_ref().unwrap().beams[0].unwrap();
         let want = Beam::new(want.0, want.1, want.2).unwrap();
-        assert!((beam.bmaj_arcsec() - want.bmaj_arcsec()).abs() < 1e-9, "{beam} {want}");
-        assert!((beam.bmin_arcsec() - want.bmin_arcsec()).abs() < 1e-9, "{beam} {want}");
-        assert!((beam.bpa_deg() - want.bpa_deg()).abs() < 1e-9, "{beam} {want}");
+        assert!(
+            (beam.bmaj_arcsec() - want.bmaj_arcsec()).abs() < 1e-9,
+            "{beam} {want}"
+        );
+        assert!(
+            (beam.bmin_arcsec() - want.bmin_arcsec()).abs() < 1e-9,
+            "{beam} {want}"
+        );
+        assert!(
+            (beam.bpa_deg() - want.bpa_deg()).abs() < 1e-9,
+            "{beam} {want}"
+        );
     }
 
     #[test]
@@ -120,7 +140,10 @@ mod tests {
         ]);
         assert_beam(&found, (14.4, 9.0, -11.55));
         let note = found.unwrap().notes.pop().unwrap();
-        assert!(matches!(note, BeamNote::FromHistory { found: 2, .. }), "{note}");
+        assert!(
+            matches!(note, BeamNote::FromHistory { found: 2, .. }),
+            "{note}"
+        );
     }
 
     #[test]
@@ -144,8 +167,14 @@ mod tests {
 
     #[test]
     fn prose_that_only_looks_like_it() {
-        assert_eq!(read(&["RESTOR:   beam=n0925.beam", "AIPS   CLEAN BMAJ= none"]), None);
-        assert_eq!(read(&["> restoration: wide by far (arcsec) at pa x (deg)"]), None);
+        assert_eq!(
+            read(&["RESTOR:   beam=n0925.beam", "AIPS   CLEAN BMAJ= none"]),
+            None
+        );
+        assert_eq!(
+            read(&["> restoration: wide by far (arcsec) at pa x (deg)"]),
+            None
+        );
         assert_eq!(read(&[]), None);
     }
 }

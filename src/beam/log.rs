@@ -36,16 +36,16 @@ pub struct LogBeams {
 /// # Errors
 /// [`BeamError::InLog`] round whatever is wrong with it, [`BeamError::LogUnreadable`] where the
 /// file cannot be read as text.
-pub fn read(
-    path: &Path,
-    channels: Option<u64>,
-    floor_arcsec: f64,
-) -> Result<LogBeams, BeamError> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|source| BeamError::LogUnreadable { path: path.to_owned(), source })?;
+pub fn read(path: &Path, channels: Option<u64>, floor_arcsec: f64) -> Result<LogBeams, BeamError> {
+    let text = std::fs::read_to_string(path).map_err(|source| BeamError::LogUnreadable {
+        path: path.to_owned(),
+        source,
+    })?;
     let source = BeamSource::Log(path.to_owned());
-    parse_as(&text, channels, floor_arcsec, &source)
-        .map_err(|error| BeamError::InLog { path: path.to_owned(), error: Box::new(error) })
+    parse_as(&text, channels, floor_arcsec, &source).map_err(|error| BeamError::InLog {
+        path: path.to_owned(),
+        error: Box::new(error),
+    })
 }
 
 /// The beams of the text of a log, placed by its channel column, which counts from 0.
@@ -57,7 +57,12 @@ pub fn read(
 /// A line that is not a beam, an unknown unit, a channel that is out of range or stands twice, or
 /// a wrong number of rows: each with the line or the numbers.
 pub fn parse(text: &str, channels: Option<u64>, floor_arcsec: f64) -> Result<LogBeams, BeamError> {
-    parse_as(text, channels, floor_arcsec, &BeamSource::Log(PathBuf::from("beam log")))
+    parse_as(
+        text,
+        channels,
+        floor_arcsec,
+        &BeamSource::Log(PathBuf::from("beam log")),
+    )
 }
 
 fn parse_as(
@@ -74,13 +79,19 @@ fn parse_as(
     }
     let mut notes = Vec::from_iter(reader.note(source));
     if columns.channel.is_none() {
-        notes.push(BeamNote::RowOrder { source: source.clone(), columns: "a missing Channel" });
+        notes.push(BeamNote::RowOrder {
+            source: source.clone(),
+            columns: "a missing Channel",
+        });
         for (row, number) in rows.iter_mut().zip(0..) {
             row.channel = number;
         }
     }
     let channels = channels.unwrap_or(rows.len() as u64);
-    Ok(LogBeams { beams: placed(&rows, channels)?, notes })
+    Ok(LogBeams {
+        beams: placed(&rows, channels)?,
+        notes,
+    })
 }
 
 /// One row of a log.
@@ -100,7 +111,10 @@ fn row(line: usize, text: &str, columns: &Columns, reader: &mut Reader) -> Resul
     };
     let number = |column: usize| {
         let field = fields.get(column).ok_or_else(|| {
-            wrong(text, "as many fields as the header line has: channel, BMAJ, BMIN, BPA")
+            wrong(
+                text,
+                "as many fields as the header line has: channel, BMAJ, BMIN, BPA",
+            )
         })?;
         real(field).ok_or_else(|| wrong(field, "a number, or nan for no beam"))
     };
@@ -119,7 +133,11 @@ fn row(line: usize, text: &str, columns: &Columns, reader: &mut Reader) -> Resul
     let bmaj = number(columns.bmaj.index)? * columns.bmaj.factor;
     let bmin = number(columns.bmin.index)? * columns.bmin.factor;
     let bpa = number(columns.bpa.index)? * columns.bpa.factor;
-    Ok(Row { line, channel, beam: reader.beam(bmaj, bmin, bpa) })
+    Ok(Row {
+        line,
+        channel,
+        beam: reader.beam(bmaj, bmin, bpa),
+    })
 }
 
 /// A number as programs write it: `nan` in any case, `--` for a masked cell, D exponents.
@@ -127,7 +145,10 @@ fn real(field: &str) -> Option<f64> {
     if matches!(field, "--" | "masked") {
         return Some(f64::NAN);
     }
-    field.parse().ok().or_else(|| field.replace(['d', 'D'], "e").parse().ok())
+    field
+        .parse()
+        .ok()
+        .or_else(|| field.replace(['d', 'D'], "e").parse().ok())
 }
 
 /// The beams by channel, each channel having exactly one row.
@@ -135,13 +156,19 @@ fn placed(rows: &[Row], channels: u64) -> Result<Vec<Option<Beam>>, BeamError> {
     let mut by_channel: Vec<Option<&Row>> = vec![None; rows.len()];
     for row in rows {
         let Row { line, channel, .. } = *row;
-        let out = || BeamError::LogOutOfRange { channel, line, channels };
+        let out = || BeamError::LogOutOfRange {
+            channel,
+            line,
+            channels,
+        };
         let index = u64::try_from(channel).map_err(|_| out())?;
         if index >= channels {
             return Err(out());
         }
         // More channels than rows: some channel has none, which is told below.
-        let place = usize::try_from(index).ok().and_then(|place| by_channel.get_mut(place));
+        let place = usize::try_from(index)
+            .ok()
+            .and_then(|place| by_channel.get_mut(place));
         let Some(place) = place else { continue };
         if let Some(first) = place {
             return Err(BeamError::LogDuplicate {
@@ -152,14 +179,24 @@ fn placed(rows: &[Row], channels: u64) -> Result<Vec<Option<Beam>>, BeamError> {
         }
         *place = Some(row);
     }
-    let missing = by_channel.iter().position(Option::is_none).map(|channel| channel as u64);
+    let missing = by_channel
+        .iter()
+        .position(Option::is_none)
+        .map(|channel| channel as u64);
     let wanted = usize::try_from(channels).unwrap_or(usize::MAX);
     if missing.is_some() || rows.len() != wanted || rows.is_empty() {
         let rows_found = rows.len() as u64;
         let missing = missing.unwrap_or(rows_found);
-        return Err(BeamError::LogRows { rows: rows_found, channels, missing });
+        return Err(BeamError::LogRows {
+            rows: rows_found,
+            channels,
+            missing,
+        });
     }
-    Ok(by_channel.into_iter().map(|row| row.and_then(|row| row.beam)).collect())
+    Ok(by_channel
+        .into_iter()
+        .map(|row| row.and_then(|row| row.beam))
+        .collect())
 }
 
 /// A log of these beams, by channel from 0; `None` is written `nan nan nan`. Numbers have as many
@@ -179,7 +216,11 @@ pub fn render(beams: &[Option<Beam>]) -> String {
     for (channel, beam) in beams.iter().enumerate() {
         // Writing to a string does not fail.
         let _ = match beam {
-            Some(Beam { bmaj_arcsec, bmin_arcsec, bpa_deg }) => {
+            Some(Beam {
+                bmaj_arcsec,
+                bmin_arcsec,
+                bpa_deg,
+            }) => {
                 writeln!(text, "{channel} {bmaj_arcsec} {bmin_arcsec} {bpa_deg}")
             }
             None => writeln!(text, "{channel} nan nan nan"),
@@ -194,7 +235,9 @@ pub fn render(beams: &[Option<Beam>]) -> String {
 pub fn beside(image: &Path) -> Vec<PathBuf> {
     let mut stem = PathBuf::from(image.file_name().unwrap_or_default());
     for endings in [&["gz", "fz", "z"][..], &["fits", "fit", "fts"][..]] {
-        let ending = stem.extension().map(|ending| ending.to_string_lossy().to_lowercase());
+        let ending = stem
+            .extension()
+            .map(|ending| ending.to_string_lossy().to_lowercase());
         if ending.is_some_and(|ending| endings.contains(&ending.as_str())) {
             stem.set_extension("");
         }

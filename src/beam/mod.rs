@@ -65,11 +65,23 @@ impl Beam {
     pub fn new(bmaj_arcsec: f64, bmin_arcsec: f64, bpa_deg: f64) -> Result<Self, BeamError> {
         let finite = bmaj_arcsec.is_finite() && bpa_deg.is_finite();
         if !(finite && bmin_arcsec >= 0.0 && bmaj_arcsec >= bmin_arcsec) {
-            return Err(BeamError::NotABeam { bmaj_arcsec, bmin_arcsec, bpa_deg });
+            return Err(BeamError::NotABeam {
+                bmaj_arcsec,
+                bmin_arcsec,
+                bpa_deg,
+            });
         }
         let round = bmaj_arcsec == bmin_arcsec;
-        let bpa_deg = if round { 0.0 } else { normal_angle_deg(bpa_deg) };
-        Ok(Self { bmaj_arcsec, bmin_arcsec, bpa_deg })
+        let bpa_deg = if round {
+            0.0
+        } else {
+            normal_angle_deg(bpa_deg)
+        };
+        Ok(Self {
+            bmaj_arcsec,
+            bmin_arcsec,
+            bpa_deg,
+        })
     }
 
     /// Major axis, FWHM, arcsec.
@@ -135,7 +147,11 @@ impl Beam {
 
 impl fmt::Display for Beam {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { bmaj_arcsec, bmin_arcsec, bpa_deg } = self;
+        let Self {
+            bmaj_arcsec,
+            bmin_arcsec,
+            bpa_deg,
+        } = self;
         write!(f, "{bmaj_arcsec}\" x {bmin_arcsec}\" at {bpa_deg} deg")
     }
 }

@@ -61,9 +61,7 @@ impl BeamNote {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::UnitAssumed { .. } => Some("write the unit into TUNITn, or use --beamlog FILE"),
-            Self::RowOrder { .. } => {
-                Some("check the order, or give the beams with --beamlog FILE")
-            }
+            Self::RowOrder { .. } => Some("check the order, or give the beams with --beamlog FILE"),
             Self::AxesSwapped { .. } | Self::AngleAssumed => None,
             Self::FromHistory { .. } => Some("write BMAJ, BMIN and BPA cards if this is wrong"),
             Self::Disagreement { .. } | Self::SeveralTables { .. } => Some(
@@ -78,16 +76,28 @@ impl fmt::Display for BeamNote {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::UnitAssumed { column, unit } => {
-                write!(f, "column {column} of the beams has no unit: taken as {unit}")
+                write!(
+                    f,
+                    "column {column} of the beams has no unit: taken as {unit}"
+                )
             }
             Self::RowOrder { source, columns } => {
-                write!(f, "{source}: {columns} cannot be an index, so rows are taken in order")
+                write!(
+                    f,
+                    "{source}: {columns} cannot be an index, so rows are taken in order"
+                )
             }
             Self::AxesSwapped { source, beams: 1 } => {
-                write!(f, "{source}: a beam with BMIN above BMAJ had them exchanged")
+                write!(
+                    f,
+                    "{source}: a beam with BMIN above BMAJ had them exchanged"
+                )
             }
             Self::AxesSwapped { source, beams } => {
-                write!(f, "{source}: {beams} beams with BMIN above BMAJ had them exchanged")
+                write!(
+                    f,
+                    "{source}: {beams} beams with BMIN above BMAJ had them exchanged"
+                )
             }
             Self::AngleAssumed => {
                 f.write_str("the header has no BPA: taken as 0, since the beam is round")
@@ -96,13 +106,22 @@ impl fmt::Display for BeamNote {
                 write!(f, "the beam was read from HISTORY: {text:?}")
             }
             Self::FromHistory { text, found } => {
-                write!(f, "the beam was read from HISTORY, the last of {found}: {text:?}")
+                write!(
+                    f,
+                    "the beam was read from HISTORY, the last of {found}: {text:?}"
+                )
             }
             Self::Disagreement { used, other } => {
-                write!(f, "beams taken from {used}; {other} says otherwise and was not used")
+                write!(
+                    f,
+                    "beams taken from {used}; {other} says otherwise and was not used"
+                )
             }
             Self::SeveralTables { used, tables } => {
-                write!(f, "the file has {tables} beam tables; beams taken from {used}")
+                write!(
+                    f,
+                    "the file has {tables} beam tables; beams taken from {used}"
+                )
             }
         }
     }

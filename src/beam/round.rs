@@ -49,8 +49,11 @@ pub fn round_up(
         minor: step.count_up(beam.bmin_arcsec),
         bpa_deg,
     };
-    let inner: Vec<Covariance> =
-        beams.iter().filter(|inner| beam.contains(inner)).map(Beam::covariance).collect();
+    let inner: Vec<Covariance> = beams
+        .iter()
+        .filter(|inner| beam.contains(inner))
+        .map(Beam::covariance)
+        .collect();
     rounded.raised(&inner).beam()
 }
 
@@ -69,18 +72,28 @@ impl Step {
         }
         let inverse = (1.0 / step).round();
         let whole = inverse >= 1.0 && (inverse * step - 1.0).abs() < 1e-12;
-        Ok(Self { size: step, per_one: whole.then_some(inverse) })
+        Ok(Self {
+            size: step,
+            per_one: whole.then_some(inverse),
+        })
     }
 
     /// How many steps reach `value`.
     fn count_up(&self, value: f64) -> f64 {
-        let steps = self.per_one.map_or(value / self.size, |per_one| value * per_one);
+        let steps = self
+            .per_one
+            .map_or(value / self.size, |per_one| value * per_one);
         let nearest = steps.round();
-        if (steps - nearest).abs() <= ON_STEP * nearest.abs() { nearest } else { steps.ceil() }
+        if (steps - nearest).abs() <= ON_STEP * nearest.abs() {
+            nearest
+        } else {
+            steps.ceil()
+        }
     }
 
     fn value(&self, count: f64) -> f64 {
-        self.per_one.map_or(count * self.size, |per_one| count / per_one)
+        self.per_one
+            .map_or(count * self.size, |per_one| count / per_one)
     }
 }
 
@@ -100,15 +113,19 @@ impl Rounded {
     }
 
     fn more(&self, major: f64, minor: f64) -> Self {
-        Self { major: self.major + major, minor: self.minor + minor, ..*self }
+        Self {
+            major: self.major + major,
+            minor: self.minor + minor,
+            ..*self
+        }
     }
 
     fn contains(&self, inner: &[Covariance]) -> bool {
         let Ok(beam) = self.beam() else { return false };
         let outer = beam.covariance();
-        inner.iter().all(|inner| {
-            outer.minus(*inner).eigenvalues().1 >= -SLACK * inner.eigenvalues().0
-        })
+        inner
+            .iter()
+            .all(|inner| outer.minus(*inner).eigenvalues().1 >= -SLACK * inner.eigenvalues().0)
     }
 
     /// With as few further steps as contain all of `inner`: first on both axes alike, of which

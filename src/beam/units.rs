@@ -34,7 +34,10 @@ mod tests {
     #[test]
     fn spellings() {
         for degrees in ["deg", "DEG", "degree", "Degrees", "DEGREES", " degrees "] {
-            assert_eq!((arcsec_in(degrees), degrees_in(degrees)), (Some(3600.0), Some(1.0)));
+            assert_eq!(
+                (arcsec_in(degrees), degrees_in(degrees)),
+                (Some(3600.0), Some(1.0))
+            );
         }
         assert_eq!(arcsec_in("ArcSec"), Some(1.0));
         assert_eq!(arcsec_in("arcmin"), Some(60.0));

@@ -64,10 +64,16 @@ impl fmt::Display for MapError {
         match self {
             Self::Open { .. } => write!(f, "cannot be opened"),
             Self::NotAFile => {
-                write!(f, "is not a regular file; a file that can be mapped is needed")
+                write!(
+                    f,
+                    "is not a regular file; a file that can be mapped is needed"
+                )
             }
             Self::TooLarge { len_bytes } => {
-                write!(f, "has {len_bytes} bytes, more than this machine can address")
+                write!(
+                    f,
+                    "has {len_bytes} bytes, more than this machine can address"
+                )
             }
             Self::Map { len_bytes, .. } => write!(f, "{len_bytes} bytes cannot be mapped"),
             Self::Create { .. } => write!(f, "cannot be created"),
@@ -75,7 +81,12 @@ impl fmt::Display for MapError {
             Self::Reserve { len_bytes, .. } => {
                 write!(f, "{len_bytes} bytes cannot be reserved on its disk")
             }
-            Self::Range { start_bytes, end_bytes, free_from_bytes, len_bytes } => write!(
+            Self::Range {
+                start_bytes,
+                end_bytes,
+                free_from_bytes,
+                len_bytes,
+            } => write!(
                 f,
                 "bytes {start_bytes}..{end_bytes} do not lie within {free_from_bytes}..{len_bytes}"
             ),

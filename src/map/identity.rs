@@ -28,6 +28,9 @@ impl FileId {
     /// The file this metadata belongs to.
     #[must_use]
     pub fn of(metadata: &Metadata) -> Self {
-        Self { device: metadata.dev(), inode: metadata.ino() }
+        Self {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+        }
     }
 }

@@ -4,7 +4,10 @@
 //! A map shows what the file holds *now*. Both types promise their callers plain slices, which
 //! is sound only while nobody shortens or rewrites the file under them: the user's word that
 //! inputs stay put for the run (documented in the README) is what the `unsafe` here rests on.
-#![allow(unsafe_code, reason = "mapping a file is unsafe by nature; see the module docs")]
+#![allow(
+    unsafe_code,
+    reason = "mapping a file is unsafe by nature; see the module docs"
+)]
 
 mod error;
 mod identity;

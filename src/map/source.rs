@@ -37,7 +37,11 @@ impl Source {
         // (module docs), so no one changes the bytes behind the slices handed out.
         let map =
             unsafe { Mmap::map(&file) }.map_err(|source| MapError::Map { len_bytes, source })?;
-        Ok(Self { map, id: FileId::of(&metadata), modified: metadata.modified().ok() })
+        Ok(Self {
+            map,
+            id: FileId::of(&metadata),
+            modified: metadata.modified().ok(),
+        })
     }
 
     /// The file's bytes, as they lie on disk.
@@ -66,7 +70,10 @@ mod tests {
     #[test]
     fn a_folder_is_no_file() {
         let folder = tempfile::tempdir().unwrap();
-        assert!(matches!(Source::open(folder.path()), Err(MapError::NotAFile)));
+        assert!(matches!(
+            Source::open(folder.path()),
+            Err(MapError::NotAFile)
+        ));
     }
 
     #[test]

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use memmap2::MmapMut;
 
-use super::{FileId, MapError};
 use super::reserve::reserve;
+use super::{FileId, MapError};
 
 /// A file being made: reserved, mapped and locked against a second writer.
 #[derive(Debug)]
@@ -119,15 +119,23 @@ where
     let mut free_from_bytes = 0;
     let mut slots = Vec::new();
     for Range { start, end } in ranges {
-        let wrong =
-            MapError::Range { start_bytes: start, end_bytes: end, free_from_bytes, len_bytes };
+        let wrong = MapError::Range {
+            start_bytes: start,
+            end_bytes: end,
+            free_from_bytes,
+            len_bytes,
+        };
         if start < free_from_bytes || end < start || end > len_bytes {
             return Err(wrong);
         }
         // Both differences are at most `rest.len()`, which is a `usize`.
         let (skip, take) = ((start - free_from_bytes) as usize, (end - start) as usize);
-        let Some((_, after)) = rest.split_at_mut_checked(skip) else { return Err(wrong) };
-        let Some((slot, after)) = after.split_at_mut_checked(take) else { return Err(wrong) };
+        let Some((_, after)) = rest.split_at_mut_checked(skip) else {
+            return Err(wrong);
+        };
+        let Some((slot, after)) = after.split_at_mut_checked(take) else {
+            return Err(wrong);
+        };
         slots.push(slot);
         rest = after;
         free_from_bytes = end;
@@ -150,7 +158,10 @@ mod tests {
     fn overlapping_or_outside_is_refused() {
         let mut bytes = [0; 10];
         for ranges in [[2..5, 4..6], [0..1, 5..11], [4..3, 8..9]] {
-            assert!(matches!(disjoint(&mut bytes, ranges), Err(MapError::Range { .. })));
+            assert!(matches!(
+                disjoint(&mut bytes, ranges),
+                Err(MapError::Range { .. })
+            ));
         }
     }
 

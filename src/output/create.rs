@@ -55,8 +55,7 @@ impl NewImage {
     /// # Errors
     /// The header is no image's, or the file cannot be made; `existing` decides about an old one.
     pub fn create(path: &Path, header: &Header, existing: Existing) -> Result<Self, Error> {
-        Self::create_stages(path, header, existing)
-            .map_err(|error| Error::new(path, error.into()))
+        Self::create_stages(path, header, existing).map_err(|error| Error::new(path, error.into()))
     }
 
     fn create_stages(
@@ -73,7 +72,11 @@ impl NewImage {
         let len_bytes = data.start.saturating_add(cube.span_bytes());
         let mut draft = Draft::create(path, len_bytes, existing)?;
         write_at(&mut draft, 0, &bytes);
-        Ok(Self { draft, header: header.clone(), cube })
+        Ok(Self {
+            draft,
+            header: header.clone(),
+            cube,
+        })
     }
 
     /// Sample format.
@@ -90,9 +93,13 @@ impl NewImage {
     pub fn planes_mut(&mut self) -> Result<Vec<PlaneMut<'_>>, Error> {
         let cube = &self.cube;
         let general = Error::general;
-        let Some(target) = self.draft.target_mut() else { return Ok(Vec::new()) };
+        let Some(target) = self.draft.target_mut() else {
+            return Ok(Vec::new());
+        };
         let ranges = (0..cube.planes()).filter_map(|plane| cube.plane_range(plane));
-        let slots = target.slots(ranges).map_err(|error| general(error.into()))?;
+        let slots = target
+            .slots(ranges)
+            .map_err(|error| general(error.into()))?;
         // Both lengths were multiplied into a mapped size, so they fit.
         let (nx, ny) = (cube.nx() as usize, cube.ny() as usize);
         let plane = |slot| {
@@ -108,23 +115,30 @@ impl NewImage {
     pub fn finish(mut self) -> Result<PathBuf, Error> {
         let range = self.cube.data_range();
         if wants_checksum(&self.header) {
-            let data = self.draft.target_mut().and_then(|target| {
-                target.bytes().get(range.start as usize..range.end as usize)
-            });
+            let data = self
+                .draft
+                .target_mut()
+                .and_then(|target| target.bytes().get(range.start as usize..range.end as usize));
             let sum = fits_layout::Sum::of(data.unwrap_or_default());
             checksum::stamp(&mut self.header, sum)
                 .map_err(|source| Error::general(OutputError::Header { source }.into()))?;
             write_at(&mut self.draft, 0, &self.header.render());
         }
-        self.draft.publish().map_err(|error| Error::general(error.into()))
+        self.draft
+            .publish()
+            .map_err(|error| Error::general(error.into()))
     }
 }
 
 /// The planes that a header of `header_bytes` announces (FITS 4.0, 4.4.1.1).
 fn cube(header: &Header, header_bytes: u64) -> Result<Cube, OutputError> {
     let number = |keyword: &str| -> Result<i64, OutputError> {
-        let value = header.integer(keyword).map_err(|source| OutputError::Header { source })?;
-        value.ok_or_else(|| OutputError::MissingCard { keyword: keyword.to_owned() })
+        let value = header
+            .integer(keyword)
+            .map_err(|source| OutputError::Header { source })?;
+        value.ok_or_else(|| OutputError::MissingCard {
+            keyword: keyword.to_owned(),
+        })
     };
     let code = number("BITPIX")?;
     let bitpix = Bitpix::from_code(code)
@@ -141,8 +155,13 @@ fn cube(header: &Header, header_bytes: u64) -> Result<Cube, OutputError> {
 
 /// Copies `bytes` into the draft at `at`, which lies within it.
 fn write_at(draft: &mut Draft, at: usize, bytes: &[u8]) {
-    let Some(target) = draft.target_mut() else { return };
-    if let Some(place) = target.bytes_mut().get_mut(at..at.saturating_add(bytes.len())) {
+    let Some(target) = draft.target_mut() else {
+        return;
+    };
+    if let Some(place) = target
+        .bytes_mut()
+        .get_mut(at..at.saturating_add(bytes.len()))
+    {
         place.copy_from_slice(bytes);
     }
 }

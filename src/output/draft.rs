@@ -45,7 +45,10 @@ impl Draft {
             }),
             Err(source) => {
                 // Never another run's file: that one is locked, and only then is it left.
-                if !matches!(source, crate::map::MapError::Locked | crate::map::MapError::Create { .. }) {
+                if !matches!(
+                    source,
+                    crate::map::MapError::Locked | crate::map::MapError::Create { .. }
+                ) {
                     drop(Part(path.clone()));
                 }
                 Err(OutputError::Working { path, source })
@@ -77,7 +80,10 @@ impl Draft {
         let result = match published {
             Ok(()) => Ok(output),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(OutputError::Exists),
-            Err(source) => Err(OutputError::Publish { part: part.0.clone(), source }),
+            Err(source) => Err(OutputError::Publish {
+                part: part.0.clone(),
+                source,
+            }),
         };
         drop(part);
         drop(lock);
@@ -99,7 +105,10 @@ fn link(part: &Path, output: &Path) -> io::Result<()> {
 }
 
 fn no_links(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::Unsupported | io::ErrorKind::PermissionDenied)
+    matches!(
+        error.kind(),
+        io::ErrorKind::Unsupported | io::ErrorKind::PermissionDenied
+    )
 }
 
 /// Writes a small text file beside an output, under a working name first.
@@ -119,7 +128,10 @@ pub fn publish_text(output: &Path, text: &str, existing: Existing) -> Result<(),
     };
     published.map_err(|source| match source.kind() {
         io::ErrorKind::AlreadyExists => OutputError::Exists,
-        _ => OutputError::Publish { part: part.0.clone(), source },
+        _ => OutputError::Publish {
+            part: part.0.clone(),
+            source,
+        },
     })
 }
 
@@ -150,7 +162,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let output = folder.path().join("x");
         let mut draft = Draft::create(&output, 3, Existing::Refuse).unwrap();
-        draft.target_mut().unwrap().bytes_mut().copy_from_slice(b"abc");
+        draft
+            .target_mut()
+            .unwrap()
+            .bytes_mut()
+            .copy_from_slice(b"abc");
         assert_eq!(draft.publish().unwrap(), output);
         assert_eq!(names(folder.path()), ["x"]);
         assert_eq!(fs::read(&output).unwrap(), b"abc");

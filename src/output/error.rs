@@ -110,7 +110,10 @@ impl fmt::Display for OutputError {
                 other.display()
             ),
             Self::OneName { inputs } => {
-                write!(f, "one output name (--output) was given for {inputs} inputs")
+                write!(
+                    f,
+                    "one output name (--output) was given for {inputs} inputs"
+                )
             }
             Self::NoName => write!(f, "has no file name to make an output name from"),
             Self::NoFolder { folder } => {
@@ -119,7 +122,11 @@ impl fmt::Display for OutputError {
             Self::NotAFile => write!(f, "something that is not a file stands at this name"),
             Self::Working { path, .. } => write!(f, "its working file {}", path.display()),
             Self::Publish { part, .. } => {
-                write!(f, "the complete file {} cannot be given this name", part.display())
+                write!(
+                    f,
+                    "the complete file {} cannot be given this name",
+                    part.display()
+                )
             }
             Self::Write { .. } => write!(f, "cannot be written"),
             Self::Look { .. } => write!(f, "cannot be looked up"),

@@ -63,7 +63,11 @@ impl HeaderEdit<'_> {
         self.reference_beam(header)?;
         let has_table = self.table_channel.is_some();
         if has_table {
-            header.set("CASAMBM", true, Some("beams per channel are in the BEAMS table"))?;
+            header.set(
+                "CASAMBM",
+                true,
+                Some("beams per channel are in the BEAMS table"),
+            )?;
             if header.first("SIMPLE").is_some() && header.first("EXTEND").is_none() {
                 header.set("EXTEND", true, None)?;
             }
@@ -80,7 +84,9 @@ impl HeaderEdit<'_> {
             }
             return Ok(());
         };
-        let comment = self.table_channel.map(|channel| format!("[deg] beam of channel {channel}"));
+        let comment = self
+            .table_channel
+            .map(|channel| format!("[deg] beam of channel {channel}"));
         let comment = comment.as_deref();
         header.set("BMAJ", beam.bmaj_arcsec() / 3600.0, comment)?;
         header.set("BMIN", beam.bmin_arcsec() / 3600.0, comment)?;
@@ -95,14 +101,23 @@ pub(crate) fn wants_checksum(header: &Header) -> bool {
 
 /// HISTORY holds printable ASCII only (FITS 4.0, 4.4.2.4).
 fn printable(line: &str) -> String {
-    line.chars().map(|c| if matches!(c, ' '..='~') { c } else { '?' }).collect()
+    line.chars()
+        .map(|c| if matches!(c, ' '..='~') { c } else { '?' })
+        .collect()
 }
 
 /// BMAJn, BMINn, BPAn, and PAn where it stands beside a BMAJn.
 fn numbered_beam_cards(header: &Header) -> Vec<String> {
-    let keywords: Vec<String> =
-        header.cards().iter().map(|card| card.keyword().to_string()).collect();
-    let has_beam = |number: &str| keywords.iter().any(|other| *other == format!("BMAJ{number}"));
+    let keywords: Vec<String> = header
+        .cards()
+        .iter()
+        .map(|card| card.keyword().to_string())
+        .collect();
+    let has_beam = |number: &str| {
+        keywords
+            .iter()
+            .any(|other| *other == format!("BMAJ{number}"))
+    };
     let belongs = |keyword: &&String| {
         is_beam_card(keyword) || number_after(keyword, "PA").is_some_and(&has_beam)
     };
@@ -111,7 +126,9 @@ fn numbered_beam_cards(header: &Header) -> Vec<String> {
 
 /// Whether this keyword is a numbered beam card.
 fn is_beam_card(keyword: &str) -> bool {
-    ["BMAJ", "BMIN", "BPA"].iter().any(|name| number_after(keyword, name).is_some())
+    ["BMAJ", "BMIN", "BPA"]
+        .iter()
+        .any(|name| number_after(keyword, name).is_some())
 }
 
 fn number_after<'k>(keyword: &'k str, name: &str) -> Option<&'k str> {

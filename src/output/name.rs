@@ -70,7 +70,9 @@ impl Naming {
 fn stem(name: &OsStr) -> &OsStr {
     let path = Path::new(name);
     let is_fits = path.extension().is_some_and(|extension| {
-        ["fits", "fit", "fts"].iter().any(|known| extension.eq_ignore_ascii_case(known))
+        ["fits", "fit", "fts"]
+            .iter()
+            .any(|known| extension.eq_ignore_ascii_case(known))
     });
     match path.file_stem() {
         Some(stem) if is_fits => stem,
@@ -106,7 +108,12 @@ pub fn refuse_collisions(
     let mut taken = std::collections::HashMap::new();
     for (number, (input, output)) in inputs.iter().zip(outputs).enumerate() {
         if let Some(other) = taken.insert(resolved(output), input) {
-            return Err((number, OutputError::Collides { other: other.clone() }));
+            return Err((
+                number,
+                OutputError::Collides {
+                    other: other.clone(),
+                },
+            ));
         }
     }
     Ok(())
@@ -118,7 +125,9 @@ fn resolved(path: &Path) -> PathBuf {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
-    let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf());
+    let folder = folder
+        .canonicalize()
+        .unwrap_or_else(|_| folder.to_path_buf());
     folder.join(path.file_name().unwrap_or_default())
 }
 
@@ -129,16 +138,22 @@ fn resolved(path: &Path) -> PathBuf {
 /// [`OutputError::IsInput`], [`OutputError::NoFolder`], [`OutputError::NotAFile`],
 /// [`OutputError::Look`].
 pub fn check_place(output: &Path, read: &[(FileId, PathBuf)]) -> Result<bool, OutputError> {
-    let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = output
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
     if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
-        return Err(OutputError::NoFolder { folder: folder.to_path_buf() });
+        return Err(OutputError::NoFolder {
+            folder: folder.to_path_buf(),
+        });
     }
     let Some(id) = FileId::at(output).map_err(|source| OutputError::Look { source })? else {
         // A link that leads nowhere would be replaced by `rename` and refused by `link`.
         return Ok(output.symlink_metadata().is_ok());
     };
     if let Some((_, input)) = read.iter().find(|(other, _)| *other == id) {
-        return Err(OutputError::IsInput { input: input.clone() });
+        return Err(OutputError::IsInput {
+            input: input.clone(),
+        });
     }
     if !output.is_file() {
         return Err(OutputError::NotAFile);
@@ -158,14 +173,27 @@ mod tests {
         assert_eq!(name("cube.v1.FTS"), Path::new("cube.v1.sm.fits"));
         assert_eq!(name("cube"), Path::new("cube.sm.fits"));
         assert_eq!(name(".fits"), Path::new(".fits.sm.fits"));
-        let bare = Naming { suffix: String::new(), prefix: "x".into(), ..Naming::default() };
-        assert_eq!(bare.output_of(Path::new("a/c.fit")).unwrap(), Path::new("a/xc.fits"));
+        let bare = Naming {
+            suffix: String::new(),
+            prefix: "x".into(),
+            ..Naming::default()
+        };
+        assert_eq!(
+            bare.output_of(Path::new("a/c.fit")).unwrap(),
+            Path::new("a/xc.fits")
+        );
     }
 
     #[test]
     fn logs_and_working_files_stand_beside() {
-        assert_eq!(beamlog_of(Path::new("o/c.sm.fits")), Path::new("o/beamlog.c.sm.txt"));
-        assert_eq!(part_of(Path::new("o/c.sm.fits")), Path::new("o/c.sm.fits.part"));
+        assert_eq!(
+            beamlog_of(Path::new("o/c.sm.fits")),
+            Path::new("o/beamlog.c.sm.txt")
+        );
+        assert_eq!(
+            part_of(Path::new("o/c.sm.fits")),
+            Path::new("o/c.sm.fits.part")
+        );
     }
 
     #[test]

@@ -96,7 +96,13 @@ impl PlanError {
 impl fmt::Display for PlanError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unreachable { plane, channel, beam, target, least_eigenvalue } => write!(
+            Self::Unreachable {
+                plane,
+                channel,
+                beam,
+                target,
+                least_eigenvalue,
+            } => write!(
                 f,
                 "plane {plane} (channel {channel}) has a beam of {beam}, which no kernel turns \
                  into the target {target} (least eigenvalue of the difference over BMAJ² is \
@@ -140,7 +146,10 @@ impl fmt::Display for PlanError {
                  transform can be"
             ),
             Self::TooLarge => write!(f, "the output would be larger than 64-bit offsets allow"),
-            Self::Memory { allowed_bytes, needed_bytes } => write!(
+            Self::Memory {
+                allowed_bytes,
+                needed_bytes,
+            } => write!(
                 f,
                 "one plane in flight needs {needed_bytes} bytes of memory, {allowed_bytes} are \
                  allowed; raise --memory"

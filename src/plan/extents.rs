@@ -76,7 +76,9 @@ impl Extents {
 
     /// The parts and their bytes in the output, padding not counted.
     pub fn parts(&self) -> impl Iterator<Item = (&Part, Range<u64>)> {
-        self.placed.iter().map(|(part, range)| (part, range.clone()))
+        self.placed
+            .iter()
+            .map(|(part, range)| (part, range.clone()))
     }
 
     /// Where the image's header lies.
@@ -98,7 +100,9 @@ impl Extents {
     }
 
     fn find(&self, wanted: impl Fn(&Part) -> bool) -> Option<Range<u64>> {
-        self.parts().find(|(part, _)| wanted(part)).map(|(_, range)| range)
+        self.parts()
+            .find(|(part, _)| wanted(part))
+            .map(|(_, range)| range)
     }
 }
 
@@ -108,18 +112,30 @@ mod tests {
 
     #[test]
     fn parts_follow_each_other_in_whole_blocks() {
-        let kept = Part::Kept { hdu: 1, input: 2880..2890, fill: 0 };
+        let kept = Part::Kept {
+            hdu: 1,
+            input: 2880..2890,
+            fill: 0,
+        };
         let parts = vec![Part::Header { bytes: 2880 }, Part::Data { bytes: 1 }, kept];
         let extents = Extents::new(parts).unwrap();
         assert_eq!(extents.header(), Some(0..2880));
         assert_eq!(extents.data(), Some(2880..2881));
-        assert_eq!(extents.parts().last().map(|(_, range)| range), Some(5760..5770));
+        assert_eq!(
+            extents.parts().last().map(|(_, range)| range),
+            Some(5760..5770)
+        );
         assert_eq!(extents.len_bytes(), 8640);
     }
 
     #[test]
     fn sizes_beyond_64_bits_are_an_error() {
-        let parts = vec![Part::Data { bytes: u64::MAX - 3000 }, Part::Data { bytes: 2880 }];
+        let parts = vec![
+            Part::Data {
+                bytes: u64::MAX - 3000,
+            },
+            Part::Data { bytes: 2880 },
+        ];
         assert!(matches!(Extents::new(parts), Err(PlanError::TooLarge)));
     }
 }

@@ -76,8 +76,14 @@ impl Facts {
     #[must_use]
     pub fn plane_beam(&self, plane: u64) -> Option<Beam> {
         let index = self.axes.plane(plane);
-        let place = index.channel.checked_mul(self.stokes())?.checked_add(index.stokes)?;
-        self.beams.get(usize::try_from(place).ok()?).copied().flatten()
+        let place = index
+            .channel
+            .checked_mul(self.stokes())?
+            .checked_add(index.stokes)?;
+        self.beams
+            .get(usize::try_from(place).ok()?)
+            .copied()
+            .flatten()
     }
 
     /// Forgets every beam with BMAJ above `cutoff_arcsec`: those planes will be blank.
@@ -92,7 +98,10 @@ impl Facts {
         }
         channels.dedup();
         if !channels.is_empty() {
-            self.notes.push(Note::CutOff { cutoff_arcsec, channels });
+            self.notes.push(Note::CutOff {
+                cutoff_arcsec,
+                channels,
+            });
         }
     }
 }
@@ -139,16 +148,37 @@ impl FilePlan {
     pub fn new(facts: Facts, targets: Targets, spec: &Spec) -> Result<Self, PlanError> {
         let mut notes = facts.notes.clone();
         let per_beam = per_beam(&facts.brightness, spec.unit, &mut notes)?;
-        let precision = spec.precision.unwrap_or_else(|| native_precision(facts.bitpix));
+        let precision = spec
+            .precision
+            .unwrap_or_else(|| native_precision(facts.bitpix));
         if !facts.bitpix.is_float() {
-            notes.push(Note::IntegerInput { bitpix: facts.bitpix, precision });
+            notes.push(Note::IntegerInput {
+                bitpix: facts.bitpix,
+                precision,
+            });
         }
-        let planner = Planner { facts: &facts, targets: &targets, spec, per_beam };
-        let tasks =
-            (0..facts.planes).map(|plane| planner.task(plane)).collect::<Result<Vec<_>, _>>()?;
+        let planner = Planner {
+            facts: &facts,
+            targets: &targets,
+            spec,
+            per_beam,
+        };
+        let tasks = (0..facts.planes)
+            .map(|plane| planner.task(plane))
+            .collect::<Result<Vec<_>, _>>()?;
         note_tasks(&facts, &tasks, &mut notes);
         let (bytes, memory_bytes, lanes) = (0, 0, 0);
-        Ok(Self { facts, targets, tasks, precision, per_beam, notes, bytes, memory_bytes, lanes })
+        Ok(Self {
+            facts,
+            targets,
+            tasks,
+            precision,
+            per_beam,
+            notes,
+            bytes,
+            memory_bytes,
+            lanes,
+        })
     }
 
     /// The planes that will be blank.
@@ -182,7 +212,11 @@ impl FilePlan {
     }
 
     fn planes_where(&self, wanted: impl Fn(&Task) -> bool) -> Vec<u64> {
-        (0..).zip(&self.tasks).filter(|(_, task)| wanted(task)).map(|(plane, _)| plane).collect()
+        (0..)
+            .zip(&self.tasks)
+            .filter(|(_, task)| wanted(task))
+            .map(|(plane, _)| plane)
+            .collect()
     }
 }
 
@@ -210,7 +244,9 @@ fn per_beam(
             notes.push(Note::NoUnit);
             Ok(true)
         }
-        Brightness::Unknown(bunit) => Err(PlanError::UnknownUnit { bunit: bunit.clone() }),
+        Brightness::Unknown(bunit) => Err(PlanError::UnknownUnit {
+            bunit: bunit.clone(),
+        }),
     }
 }
 
@@ -219,7 +255,9 @@ fn note_tasks(facts: &Facts, tasks: &[Task], notes: &mut Vec<Note>) {
     if count(|task| matches!(task, Task::Blank)) == tasks.len() {
         notes.push(Note::AllBlank);
     } else if facts.beams.iter().any(Option::is_none) {
-        notes.push(Note::SomeBlank { planes: count(|task| matches!(task, Task::Blank)) as u64 });
+        notes.push(Note::SomeBlank {
+            planes: count(|task| matches!(task, Task::Blank)) as u64,
+        });
     }
 }
 
@@ -234,8 +272,7 @@ struct Planner<'a> {
 impl Planner<'_> {
     fn task(&self, plane: u64) -> Result<Task, PlanError> {
         let channel = self.facts.axes.plane(plane).channel;
-        let (Some(beam), Some(target)) =
-            (self.facts.plane_beam(plane), self.targets.of(channel))
+        let (Some(beam), Some(target)) = (self.facts.plane_beam(plane), self.targets.of(channel))
         else {
             return Ok(Task::Blank);
         };
@@ -245,9 +282,13 @@ impl Planner<'_> {
                 let kernel = PixelCovariance::carry(&kernel, &self.facts.sky.inverse());
                 self.convolution(&beam, &target, kernel).map(Task::Convolve)
             }
-            Relation::Unreachable { least_eigenvalue } => {
-                Err(PlanError::Unreachable { plane, channel, beam, target, least_eigenvalue })
-            }
+            Relation::Unreachable { least_eigenvalue } => Err(PlanError::Unreachable {
+                plane,
+                channel,
+                beam,
+                target,
+                least_eigenvalue,
+            }),
         }
     }
 

@@ -72,15 +72,25 @@ impl fmt::Display for Note {
                     Precision::F32 => -32,
                     Precision::F64 => -64,
                 };
-                write!(f, "integer samples (BITPIX {}) become BITPIX {code}", bitpix.code())
+                write!(
+                    f,
+                    "integer samples (BITPIX {}) become BITPIX {code}",
+                    bitpix.code()
+                )
             }
-            Self::CutOff { cutoff_arcsec, channels } => write!(
+            Self::CutOff {
+                cutoff_arcsec,
+                channels,
+            } => write!(
                 f,
                 "BMAJ is above the cutoff of {cutoff_arcsec} arcsec in channels {}",
                 ranges(channels)
             ),
             Self::SomeBlank { planes } => {
-                write!(f, "{planes} planes have no usable beam or no target and will be blank")
+                write!(
+                    f,
+                    "{planes} planes have no usable beam or no target and will be blank"
+                )
             }
             Self::AllBlank => write!(f, "no plane has a usable beam: the output will be blank"),
             Self::NaturalAlone => write!(
@@ -98,7 +108,10 @@ pub fn ranges(numbers: &[u64]) -> String {
     let mut text = String::new();
     let mut rest = numbers;
     while let Some(&first) = rest.first() {
-        let run = (first..).zip(rest).take_while(|(expected, number)| expected == *number).count();
+        let run = (first..)
+            .zip(rest)
+            .take_while(|(expected, number)| expected == *number)
+            .count();
         let comma = if text.is_empty() { "" } else { ", " };
         let last = first + run as u64 - 1;
         if run == 1 {

@@ -19,9 +19,7 @@ impl Targets {
     pub fn of(&self, channel: u64) -> Option<Beam> {
         match self {
             Self::One(beam) => Some(*beam),
-            Self::PerChannel(beams) => {
-                beams.get(usize::try_from(channel).ok()?).copied().flatten()
-            }
+            Self::PerChannel(beams) => beams.get(usize::try_from(channel).ok()?).copied().flatten(),
         }
     }
 
@@ -107,7 +105,12 @@ fn shared_list(files: &[Facts], given: &Targets) -> Result<Vec<Targets>, (usize,
 
 /// The common beam of every plane of every file.
 fn total(files: &[Facts], spec: &Spec) -> Result<Option<Beam>, PlanError> {
-    let beams: Vec<Beam> = files.iter().flat_map(|file| &file.beams).copied().flatten().collect();
+    let beams: Vec<Beam> = files
+        .iter()
+        .flat_map(|file| &file.beams)
+        .copied()
+        .flatten()
+        .collect();
     common(&beams, spec)
 }
 
@@ -116,7 +119,10 @@ fn natural(files: &[Facts], spec: &Spec) -> Result<Vec<Targets>, (usize, PlanErr
     let channels = files.first().map_or(0, Facts::channels);
     for (number, file) in files.iter().enumerate() {
         if file.channels() != channels {
-            let counts = PlanError::ChannelCounts { first: channels, found: file.channels() };
+            let counts = PlanError::ChannelCounts {
+                first: channels,
+                found: file.channels(),
+            };
             return Err((number, counts));
         }
     }
@@ -134,8 +140,17 @@ fn channel_beams(files: &[Facts], channel: u64) -> Vec<Beam> {
     let mut beams = Vec::new();
     for file in files {
         let stokes = usize::try_from(file.stokes()).unwrap_or(usize::MAX);
-        let skipped = usize::try_from(channel).unwrap_or(usize::MAX).saturating_mul(stokes);
-        beams.extend(file.beams.iter().skip(skipped).take(stokes).copied().flatten());
+        let skipped = usize::try_from(channel)
+            .unwrap_or(usize::MAX)
+            .saturating_mul(stokes);
+        beams.extend(
+            file.beams
+                .iter()
+                .skip(skipped)
+                .take(stokes)
+                .copied()
+                .flatten(),
+        );
     }
     beams
 }
@@ -147,8 +162,16 @@ fn common(beams: &[Beam], spec: &Spec) -> Result<Option<Beam>, PlanError> {
         return Ok(None);
     }
     let failed = |source| PlanError::Common { source };
-    let smallest = if spec.circularise { smallest_circle(beams) } else { common_beam(beams) };
+    let smallest = if spec.circularise {
+        smallest_circle(beams)
+    } else {
+        common_beam(beams)
+    };
     let target = smallest.map_err(failed)?;
-    let Some(step_arcsec) = spec.round_arcsec else { return Ok(Some(target)) };
-    round_up(&target, step_arcsec, spec.round_bpa_deg, beams).map(Some).map_err(failed)
+    let Some(step_arcsec) = spec.round_arcsec else {
+        return Ok(Some(target));
+    };
+    round_up(&target, step_arcsec, spec.round_bpa_deg, beams)
+        .map(Some)
+        .map_err(failed)
 }

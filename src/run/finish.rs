@@ -40,7 +40,9 @@ pub(super) fn make(
         stamp(&mut draft, prepared, &journal).map_err(failed)?;
     }
     draft.publish().map_err(|error| failed(error.into()))?;
-    let Some((path, text)) = &prepared.beamlog else { return Ok(None) };
+    let Some((path, text)) = &prepared.beamlog else {
+        return Ok(None);
+    };
     publish_text(path, text, existing).map_err(|error| Error::new(path, error.into()))?;
     Ok(Some(path.clone()))
 }
@@ -50,7 +52,9 @@ fn fill(job: &Job, planes: &Planes<'_>, draft: &mut Draft) -> Result<(), Error> 
     let failed = |stage: Stage| Error::new(&prepared.plan.facts.output, stage);
     let cube = &prepared.cube;
     let ranges = (0..cube.planes()).filter_map(|plane| cube.plane_range(plane));
-    let target = draft.target_mut().ok_or_else(|| failed(unmapped().into()))?;
+    let target = draft
+        .target_mut()
+        .ok_or_else(|| failed(unmapped().into()))?;
     let slots = target.slots(ranges).map_err(|error| failed(error.into()))?;
     planes.fill(&job.pool, slots)
 }
@@ -70,7 +74,9 @@ fn write_parts(draft: &mut Draft, prepared: &Prepared) -> Result<(), Stage> {
     let input = prepared.image.bytes();
     for (part, range) in prepared.extents.parts() {
         match part {
-            Part::Kept { input: kept, fill, .. } => {
+            Part::Kept {
+                input: kept, fill, ..
+            } => {
                 let bytes = input.get(kept.start as usize..kept.end as usize);
                 let bytes = bytes.ok_or_else(|| Bug("an HDU lies beyond its file".to_owned()))?;
                 put(draft, range.start, bytes)?;
@@ -79,7 +85,11 @@ fn write_parts(draft: &mut Draft, prepared: &Prepared) -> Result<(), Stage> {
             }
             Part::Header { .. } => put(draft, range.start, &prepared.header.render())?,
             Part::BeamTable { .. } => {
-                put(draft, range.start, prepared.table.as_deref().unwrap_or_default())?;
+                put(
+                    draft,
+                    range.start,
+                    prepared.table.as_deref().unwrap_or_default(),
+                )?;
             }
             Part::Data { .. } => {}
         }
@@ -90,7 +100,9 @@ fn write_parts(draft: &mut Draft, prepared: &Prepared) -> Result<(), Stage> {
 fn put(draft: &mut Draft, at: u64, bytes: &[u8]) -> Result<(), Stage> {
     let target = draft.target_mut().ok_or_else(unmapped)?;
     let start = usize::try_from(at).unwrap_or(usize::MAX);
-    let place = target.bytes_mut().get_mut(start..start.saturating_add(bytes.len()));
+    let place = target
+        .bytes_mut()
+        .get_mut(start..start.saturating_add(bytes.len()));
     let place = place.ok_or_else(|| Bug(format!("byte {at} lies beyond the planned output")))?;
     place.copy_from_slice(bytes);
     Ok(())
@@ -99,8 +111,7 @@ fn put(draft: &mut Draft, at: u64, bytes: &[u8]) -> Result<(), Stage> {
 /// DATASUM and CHECKSUM from the sums of the planes.
 fn stamp(draft: &mut Draft, prepared: &Prepared, journal: &Journal) -> Result<(), Stage> {
     let mut header: Header = prepared.header.clone();
-    checksum::stamp(&mut header, journal.sum())
-        .map_err(|source| OutputError::Header { source })?;
+    checksum::stamp(&mut header, journal.sum()).map_err(|source| OutputError::Header { source })?;
     let place = prepared.extents.header().ok_or_else(unmapped)?;
     put(draft, place.start, &header.render())
 }

@@ -9,12 +9,17 @@ use crate::run::Request;
 /// The lines for one output, 72 characters or less where possible.
 pub(super) fn lines(request: &Request, plan: &FilePlan, backend: &str) -> Vec<String> {
     let version = env!("CARGO_PKG_VERSION");
-    let mut lines = vec![format!("mmconv {version}: planes convolved to a common resolution")];
+    let mut lines = vec![format!(
+        "mmconv {version}: planes convolved to a common resolution"
+    )];
     lines.push(format!("mmconv target: {}", target(request, plan)));
     lines.push(format!("mmconv input beams: {}", plan.facts.beam_source));
     lines.push(format!("mmconv rules: {}", rules(request, plan, backend)));
     if let Some(provenance) = &request.provenance {
-        lines.push(format!("mmconv command: {}", provenance.replace("BMAJ=", "BMAJ =")));
+        lines.push(format!(
+            "mmconv command: {}",
+            provenance.replace("BMAJ=", "BMAJ =")
+        ));
     }
     lines
 }

@@ -59,11 +59,17 @@ impl Planes<'_> {
             if context.index() < plan.lanes.max(1) {
                 if let Err(error) = self.lane(&workload, &queue, &stop) {
                     stop.store(true, Ordering::Relaxed);
-                    failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+                    failure
+                        .lock()
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .get_or_insert(error);
                 }
             }
         });
-        failure.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+        failure
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner)
+            .map_or(Ok(()), Err)
     }
 
     /// One lane's life. Its memory is allocated before its first convolution and kept.
@@ -110,7 +116,11 @@ impl Planes<'_> {
             Some(Task::Blank) => output.fill_blank(),
             None => return Err(Bug(format!("plane {plane} has no task")).into()),
         }
-        let sum = if self.sums { Sum::of(slot) } else { Sum::default() };
+        let sum = if self.sums {
+            Sum::of(slot)
+        } else {
+            Sum::default()
+        };
         self.journal.record(plane, sum);
         self.observer.plane_stored(plan, plane as u64, bytes);
         Ok(())
@@ -120,5 +130,8 @@ impl Planes<'_> {
 fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    format!("the work on it panicked: {}", text.unwrap_or("without a word"))
+    format!(
+        "the work on it panicked: {}",
+        text.unwrap_or("without a word")
+    )
 }

@@ -81,7 +81,10 @@ impl Job {
     /// The first file that fails ends the job: files before it are published, of it and those
     /// after it nothing is left.
     pub fn run(&self, observer: &dyn Observer) -> Result<Vec<FileReport>, Error> {
-        self.prepared.iter().map(|prepared| self.run_file(prepared, observer)).collect()
+        self.prepared
+            .iter()
+            .map(|prepared| self.run_file(prepared, observer))
+            .collect()
     }
 
     fn run_file(&self, prepared: &Prepared, observer: &dyn Observer) -> Result<FileReport, Error> {
@@ -89,7 +92,12 @@ impl Job {
         let plan = &prepared.plan;
         observer.file_started(plan);
         let output = plan.facts.output.clone();
-        let mut report = FileReport { output, beamlog: None, skipped: true, seconds: 0.0 };
+        let mut report = FileReport {
+            output,
+            beamlog: None,
+            skipped: true,
+            seconds: 0.0,
+        };
         if !plan.facts.skipped {
             report.skipped = false;
             report.beamlog = finish::make(self, prepared, observer)?;

@@ -2,15 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use fits_layout::{Cube, Hdu, Header, HduKind};
+use fits_layout::{Cube, Hdu, HduKind, Header};
 use rayon::ThreadPoolBuilder;
 
 use crate::beam::source::BeamFrom;
 use crate::beam::{Beam, log, table};
-use crate::convolve::Cpu;
 use crate::convolve::Backend;
+use crate::convolve::Cpu;
 use crate::error::{Error, InputError, Stage, ThreadError};
-use crate::image::Image;
+use crate::image::{BEAM_FLOOR_PX, Image};
 use crate::map::{FileId, Source};
 use crate::output::name::{beamlog_of, check_place, part_of, refuse_collisions};
 use crate::output::{Existing, HeaderEdit, OutputError};
@@ -55,7 +55,7 @@ pub fn prepare(request: &Request) -> Result<Job, Error> {
         let skipped = exists && request.naming.existing == Existing::Skip;
         facts.push(find_facts(image, output, skipped, &request.spec)?);
     }
-    let given = given_targets(&request.spec)?;
+    let given = given_targets(&request.spec, floor_arcsec(&facts))?;
     let targets = targets(&facts, &request.spec, given.as_ref())
         .map_err(|(file, error)| plan_error(&request.inputs, file, error))?;
     let threads = request.resources.threads();
@@ -63,13 +63,25 @@ pub fn prepare(request: &Request) -> Result<Job, Error> {
         .num_threads(threads)
         .thread_name(|index| format!("mmfits-{index}"))
         .build()
-        .map_err(|error| Error::general(ThreadError { threads, text: error.to_string() }.into()))?;
+        .map_err(|error| {
+            Error::general(
+                ThreadError {
+                    threads,
+                    text: error.to_string(),
+                }
+                .into(),
+            )
+        })?;
     let backend: Box<dyn Backend> = Box::new(Cpu::new());
     let mut prepared = Vec::with_capacity(images.len());
     for ((image, facts), targets) in images.into_iter().zip(facts).zip(targets) {
         prepared.push(prepare_file(request, image, facts, targets, &*backend)?);
     }
-    Ok(Job { prepared, backend, pool })
+    Ok(Job {
+        prepared,
+        backend,
+        pool,
+    })
 }
 
 /// The output of each input, refusing what names alone forbid.
@@ -77,20 +89,35 @@ fn output_names(request: &Request) -> Result<Vec<PathBuf>, Error> {
     let inputs = &request.inputs;
     let naming = &request.naming;
     if let Some(output) = naming.output.as_ref().filter(|_| inputs.len() != 1) {
-        return Err(Error::new(output, OutputError::OneName { inputs: inputs.len() }.into()));
+        return Err(Error::new(
+            output,
+            OutputError::OneName {
+                inputs: inputs.len(),
+            }
+            .into(),
+        ));
     }
     let name = |input: &PathBuf| {
-        naming.output_of(input).map_err(|error| Error::new(input, error.into()))
+        naming
+            .output_of(input)
+            .map_err(|error| Error::new(input, error.into()))
     };
     let outputs = inputs.iter().map(name).collect::<Result<Vec<_>, _>>()?;
     refuse_collisions(inputs, &outputs).map_err(|(number, error)| {
-        Error::new(outputs.get(number).map_or(Path::new(""), PathBuf::as_path), error.into())
+        Error::new(
+            outputs.get(number).map_or(Path::new(""), PathBuf::as_path),
+            error.into(),
+        )
     })?;
     Ok(outputs)
 }
 
 fn open_all(request: &Request) -> Result<Vec<Image>, Error> {
-    request.inputs.iter().map(|input| Image::open(input, &request.spec.hdu)).collect()
+    request
+        .inputs
+        .iter()
+        .map(|input| Image::open(input, &request.spec.hdu))
+        .collect()
 }
 
 /// Refuses outputs that would destroy something; tells for each whether it exists.
@@ -100,9 +127,8 @@ fn check_places(
     outputs: &[PathBuf],
 ) -> Result<Vec<bool>, Error> {
     let read = files_read(request, images);
-    let check = |path: &Path| {
-        check_place(path, &read).map_err(|error| Error::new(path, error.into()))
-    };
+    let check =
+        |path: &Path| check_place(path, &read).map_err(|error| Error::new(path, error.into()));
     let mut existing = Vec::with_capacity(outputs.len());
     for (image, output) in images.iter().zip(outputs) {
         check(&part_of(output))?;
@@ -120,8 +146,10 @@ fn check_places(
 
 /// Every file this request reads, so that none of them is written.
 fn files_read(request: &Request, images: &[Image]) -> Vec<(FileId, PathBuf)> {
-    let mut read: Vec<_> =
-        images.iter().map(|image| (image.source().id(), image.path().to_owned())).collect();
+    let mut read: Vec<_> = images
+        .iter()
+        .map(|image| (image.source().id(), image.path().to_owned()))
+        .collect();
     let others = [request.spec.beamlog.as_deref(), target_file(&request.spec)];
     for path in others.into_iter().flatten() {
         if let Ok(Some(id)) = FileId::at(path) {
@@ -149,12 +177,7 @@ fn has_log(image: &Image) -> bool {
     image.axes().channels() > 1
 }
 
-fn find_facts(
-    image: &Image,
-    output: PathBuf,
-    skipped: bool,
-    spec: &Spec,
-) -> Result<Facts, Error> {
+fn find_facts(image: &Image, output: PathBuf, skipped: bool, spec: &Spec) -> Result<Facts, Error> {
     let beams = image.beams(spec.beam_from, spec.beamlog.as_deref())?;
     let cube = image.cube();
     let too_large = |number| Error::new(image.path(), InputError::TooLarge { number }.into());
@@ -173,7 +196,9 @@ fn find_facts(
         brightness: image.brightness()?,
         beams: beams.beams,
         beam_source: beams.source,
-        notes: axes_notes.chain(beams.notes.into_iter().map(Note::Beam)).collect(),
+        notes: axes_notes
+            .chain(beams.notes.into_iter().map(Note::Beam))
+            .collect(),
     };
     if let Some(cutoff_arcsec) = spec.cutoff_arcsec {
         facts.cut_off(cutoff_arcsec);
@@ -181,10 +206,23 @@ fn find_facts(
     Ok(facts)
 }
 
+/// An axis in a log of targets below this is a blank row: by the finest pixels of the inputs.
+fn floor_arcsec(facts: &[Facts]) -> f64 {
+    let finest = facts.iter().map(|facts| facts.sky.pixel_scale_arcsec());
+    BEAM_FLOOR_PX * finest.fold(f64::INFINITY, f64::min)
+}
+
 /// What `--target-from` holds: the beams of a FITS file, or of a beam log.
-fn given_targets(spec: &Spec) -> Result<Option<Targets>, Error> {
-    let Some(path) = target_file(spec) else { return Ok(None) };
-    let beams = if is_fits(path)? { fits_targets(path)? } else { log_targets(path)? };
+fn given_targets(spec: &Spec, floor_arcsec: f64) -> Result<Option<Targets>, Error> {
+    let Some(path) = target_file(spec) else {
+        return Ok(None);
+    };
+    let beams = if is_fits(path)? {
+        fits_targets(path)?
+    } else {
+        let log = log::read(path, None, floor_arcsec);
+        log.map_err(|error| Error::new(path, error.into()))?.beams
+    };
     Ok(Some(Targets::from_list(beams)))
 }
 
@@ -194,14 +232,12 @@ fn is_fits(path: &Path) -> Result<bool, Error> {
     Ok(source.bytes().starts_with(b"SIMPLE"))
 }
 
-fn log_targets(path: &Path) -> Result<Vec<Option<Beam>>, Error> {
-    log::read(path).map_err(|error| Error::new(path, error.into()))
-}
-
 fn fits_targets(path: &Path) -> Result<Vec<Option<Beam>>, Error> {
     let image = Image::open(path, &HduChoice::FirstImage)?;
     let resolved = image.beams(BeamFrom::Auto, None)?;
-    let stokes = usize::try_from(image.axes().stokes_count()).unwrap_or(usize::MAX).max(1);
+    let stokes = usize::try_from(image.axes().stokes_count())
+        .unwrap_or(usize::MAX)
+        .max(1);
     let mut beams = Vec::new();
     for (channel, row) in (0..).zip(resolved.beams.chunks(stokes)) {
         let first = row.first().copied().flatten();
@@ -211,7 +247,9 @@ fn fits_targets(path: &Path) -> Result<Vec<Option<Beam>>, Error> {
         beams.push(first);
     }
     // One beam for the whole file, however many channels it has, is one target.
-    let all_equal = beams.iter().all(|beam| beam.is_some() && Some(beam) == beams.first());
+    let all_equal = beams
+        .iter()
+        .all(|beam| beam.is_some() && Some(beam) == beams.first());
     beams.truncate(if all_equal { 1 } else { beams.len() });
     Ok(beams)
 }
@@ -238,7 +276,10 @@ fn prepare_file(
     if alone && request.spec.target == TargetChoice::Common(Mode::Natural) {
         plan.notes.push(Note::NaturalAlone);
     }
-    request.resources.tune(&mut plan, backend).map_err(|e| failed(e.into()))?;
+    request
+        .resources
+        .tune(&mut plan, backend)
+        .map_err(|e| failed(e.into()))?;
     lay_out(request, image, plan, backend).map_err(failed)
 }
 
@@ -263,7 +304,17 @@ fn lay_out(
     let beamlog = has_log(&image).then(|| (beamlog_of(&plan.facts.output), log_text(&plan)));
     let checksum = crate::output::wants_checksum(&header);
     let existing = request.naming.existing;
-    Ok(Prepared { image, plan, existing, header, checksum, table, extents, cube, beamlog })
+    Ok(Prepared {
+        image,
+        plan,
+        existing,
+        header,
+        checksum,
+        table,
+        extents,
+        cube,
+        beamlog,
+    })
 }
 
 fn edited_header(
@@ -274,40 +325,53 @@ fn edited_header(
 ) -> Result<Header, Stage> {
     let channels = plan.facts.channels();
     let crpix = image.axes().reference_channel();
-    let reference = plan.targets.reference(request.spec.ref_channel, channels, crpix)?;
+    let reference = plan
+        .targets
+        .reference(request.spec.ref_channel, channels, crpix)?;
     let all_blank = plan.blank_planes().len() == plan.tasks.len();
     let per_channel = matches!(plan.targets, Targets::PerChannel(_));
     let edit = HeaderEdit {
         precision: plan.precision,
         reference: reference.map(|(_, beam)| beam).filter(|_| !all_blank),
-        table_channel: reference.map(|(channel, _)| channel).filter(|_| per_channel),
+        table_channel: reference
+            .map(|(channel, _)| channel)
+            .filter(|_| per_channel),
         history: &history::lines(request, plan, backend.name()),
     };
-    let header = edit.apply(image.header()).map_err(|source| OutputError::Header { source })?;
+    let header = edit
+        .apply(image.header())
+        .map_err(|source| OutputError::Header { source })?;
     Ok(header)
 }
 
 /// The target of every channel and Stokes as a BEAMS extension, where they differ.
 fn table_bytes(plan: &FilePlan) -> Result<Option<Vec<u8>>, Stage> {
-    let Targets::PerChannel(_) = plan.targets else { return Ok(None) };
+    let Targets::PerChannel(_) = plan.targets else {
+        return Ok(None);
+    };
     let (channels, stokes) = (plan.facts.channels(), plan.facts.stokes());
     let beams: Vec<Option<Beam>> = (0..channels)
         .flat_map(|channel| (0..stokes).map(move |_| channel))
         .map(|channel| plan.targets.of(channel))
         .collect();
-    Ok(Some(table::write(&beams, channels, stokes)?))
+    Ok(Some(table::write(&beams, stokes)?))
 }
 
 /// The HDUs of the output in order. A beam table belongs to the image: the new one takes the
 /// place of the first old one, and no old one stays.
 fn parts(image: &Image, header_bytes: u64, data_bytes: u64, table: Option<&[u8]>) -> Vec<Part> {
-    let mut new_table = table.map(|bytes| Part::BeamTable { bytes: bytes.len() as u64 });
+    let mut new_table = table.map(|bytes| Part::BeamTable {
+        bytes: bytes.len() as u64,
+    });
+    let tables = table::belonging(image.layout(), image.hdu_index());
     let mut parts = Vec::new();
     for (number, hdu) in image.layout().hdus.iter().enumerate() {
         if number == image.hdu_index() {
-            parts.push(Part::Header { bytes: header_bytes });
+            parts.push(Part::Header {
+                bytes: header_bytes,
+            });
             parts.push(Part::Data { bytes: data_bytes });
-        } else if table::is_beam_table(hdu) {
+        } else if tables.contains(&number) {
             parts.extend(new_table.take());
         } else {
             parts.push(kept(number, hdu, image.bytes().len() as u64));
@@ -318,9 +382,17 @@ fn parts(image: &Image, header_bytes: u64, data_bytes: u64, table: Option<&[u8]>
 }
 
 fn kept(number: usize, hdu: &Hdu, file_bytes: u64) -> Part {
-    let fill = if hdu.kind() == HduKind::AsciiTable { b' ' } else { 0 };
+    let fill = if hdu.kind() == HduKind::AsciiTable {
+        b' '
+    } else {
+        0
+    };
     let input = hdu.header_range().start..hdu.padded_end().min(file_bytes);
-    Part::Kept { hdu: number, input, fill }
+    Part::Kept {
+        hdu: number,
+        input,
+        fill,
+    }
 }
 
 /// The target of every channel, blank where nothing of the channel is left.
@@ -328,7 +400,9 @@ fn log_text(plan: &FilePlan) -> String {
     let mut beams = vec![None; usize::try_from(plan.facts.channels()).unwrap_or(0)];
     for (plane, task) in (0..).zip(&plan.tasks) {
         let channel = plan.facts.axes.plane(plane).channel;
-        let place = usize::try_from(channel).ok().and_then(|channel| beams.get_mut(channel));
+        let place = usize::try_from(channel)
+            .ok()
+            .and_then(|channel| beams.get_mut(channel));
         if let (Some(place), false) = (place, matches!(task, crate::plan::Task::Blank)) {
             *place = plan.targets.of(channel);
         }

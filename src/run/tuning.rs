@@ -24,13 +24,16 @@ impl Resources {
     #[must_use]
     pub fn threads(&self) -> usize {
         let machine = || available_parallelism().map_or(1, std::num::NonZero::get);
-        self.threads.filter(|&threads| threads > 0).unwrap_or_else(machine)
+        self.threads
+            .filter(|&threads| threads > 0)
+            .unwrap_or_else(machine)
     }
 
     /// Memory that lanes may take, bytes.
     #[must_use]
     pub fn memory_bytes(&self) -> u64 {
-        self.memory_bytes.unwrap_or_else(|| machine_memory_bytes() / 4)
+        self.memory_bytes
+            .unwrap_or_else(|| machine_memory_bytes() / 4)
     }
 
     /// Chooses the plan's lanes: as many as there are threads and planes, as far as the memory
@@ -50,7 +53,10 @@ impl Resources {
         let lanes = (1..=wanted).rev().find(|&lanes| fits(lanes)).unwrap_or(1);
         let needed_bytes = lane_bytes(lanes);
         if let Some(allowed_bytes) = self.memory_bytes.filter(|&allowed| allowed < needed_bytes) {
-            return Err(PlanError::Memory { allowed_bytes, needed_bytes });
+            return Err(PlanError::Memory {
+                allowed_bytes,
+                needed_bytes,
+            });
         }
         plan.lanes = lanes;
         plan.memory_bytes = needed_bytes.saturating_mul(lanes as u64);
@@ -66,7 +72,11 @@ fn machine_memory_bytes() -> u64 {
         own_cgroup_limit_bytes(),
         cgroup_limit_bytes("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
     ];
-    limits.into_iter().flatten().min().unwrap_or(UNKNOWN_MEMORY_BYTES)
+    limits
+        .into_iter()
+        .flatten()
+        .min()
+        .unwrap_or(UNKNOWN_MEMORY_BYTES)
 }
 
 fn meminfo_total_bytes() -> Option<u64> {
@@ -94,7 +104,10 @@ mod tests {
 
     #[test]
     fn what_the_user_says_counts() {
-        let said = Resources { threads: Some(3), memory_bytes: Some(7) };
+        let said = Resources {
+            threads: Some(3),
+            memory_bytes: Some(7),
+        };
         assert_eq!((said.threads(), said.memory_bytes()), (3, 7));
         let silent = Resources::default();
         assert!(silent.threads() >= 1);

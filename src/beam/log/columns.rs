@@ -33,9 +33,9 @@ impl Columns {
                 bpa: column(3),
             });
         };
-        let units = header_lines(text).map(fields).find(|units| {
-            units.len() == names.len() && units.iter().all(|unit| is_unit(unit))
-        });
+        let units = header_lines(text)
+            .map(fields)
+            .find(|units| units.len() == names.len() && units.iter().all(|unit| is_unit(unit)));
         let find = |wanted: &str, factor: fn(&str) -> Option<f64>| {
             let (index, unit) = column(&names, wanted)?;
             let unit = match (unit, units.as_ref().and_then(|units| units.get(index))) {
@@ -44,8 +44,14 @@ impl Columns {
                 (None, _) => return Ok(Column { index, factor: 1.0 }),
             };
             let factor = factor(&unit);
-            let unknown = || BeamError::UnknownUnit { name: wanted.to_owned(), unit };
-            Ok(Column { index, factor: factor.ok_or_else(unknown)? })
+            let unknown = || BeamError::UnknownUnit {
+                name: wanted.to_owned(),
+                unit,
+            };
+            Ok(Column {
+                index,
+                factor: factor.ok_or_else(unknown)?,
+            })
         };
         Ok(Self {
             channel: ["CHANNEL", "CHAN", "CHANNELS"]
@@ -65,7 +71,10 @@ fn column(names: &[String], wanted: &str) -> Result<(usize, Option<String>), Bea
         match name.split_once(['[', '(']) {
             Some((name, unit)) => {
                 let unit = unit.trim_end_matches([']', ')']).trim().to_owned();
-                (name.trim().to_ascii_uppercase(), Some(unit).filter(|unit| !is_none(unit)))
+                (
+                    name.trim().to_ascii_uppercase(),
+                    Some(unit).filter(|unit| !is_none(unit)),
+                )
             }
             None => (name.trim().to_ascii_uppercase(), None),
         }
@@ -77,12 +86,17 @@ fn column(names: &[String], wanted: &str) -> Result<(usize, Option<String>), Bea
             return Ok((index, unit.clone()));
         }
     }
-    Err(BeamError::LogColumn { column: wanted.to_owned(), columns: names.join(", ") })
+    Err(BeamError::LogColumn {
+        column: wanted.to_owned(),
+        columns: names.join(", "),
+    })
 }
 
 /// The lines that may name columns: comments, and a first line that does not begin with a number.
 fn header_lines(text: &str) -> impl Iterator<Item = &str> {
-    let comments = text.lines().filter_map(|line| line.trim().strip_prefix('#'));
+    let comments = text
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix('#'));
     comments.chain(uncommented_header(text).map(|(_, line)| line))
 }
 
@@ -100,12 +114,17 @@ pub(super) fn rows(text: &str) -> impl Iterator<Item = (usize, &str)> {
 
 /// Lines that are neither empty nor comments.
 fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    let numbered = text.lines().zip(1..).map(|(line, number)| (number, line.trim()));
+    let numbered = text
+        .lines()
+        .zip(1..)
+        .map(|(line, number)| (number, line.trim()));
     numbered.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
 }
 
 fn is_header(names: &[String]) -> bool {
-    names.iter().any(|name| name.to_ascii_uppercase().contains("BMAJ"))
+    names
+        .iter()
+        .any(|name| name.to_ascii_uppercase().contains("BMAJ"))
 }
 
 fn is_none(unit: &str) -> bool {

@@ -14,7 +14,11 @@ const FIVE: &str = "\
 fn beams(text: &str, channels: u64) -> Vec<Option<(f64, f64, f64)>> {
     let found = parse(text, Some(channels), 1e-3).unwrap();
     let triple = |beam: &Beam| (beam.bmaj_arcsec(), beam.bmin_arcsec(), beam.bpa_deg());
-    found.beams.iter().map(|beam| beam.as_ref().map(triple)).collect()
+    found
+        .beams
+        .iter()
+        .map(|beam| beam.as_ref().map(triple))
+        .collect()
 }
 
 fn refusal(text: &str, channels: u64) -> String {
@@ -44,22 +48,34 @@ fn other_dialects() {
          0 16.0 9.0 40.0 1 1 1 1\n1 17.0 9.5 43.0 1 1 1 1\n",
     ] {
         let close = |got: &Option<(f64, f64, f64)>, want: &Option<(f64, f64, f64)>| {
-            let (Some(got), Some(want)) = (got, want) else { return false };
+            let (Some(got), Some(want)) = (got, want) else {
+                return false;
+            };
             (got.0 - want.0).abs() < 1e-12
                 && (got.1 - want.1).abs() < 1e-12
                 && (got.2 - want.2).abs() < 1e-12
         };
         let got = beams(text, 2);
-        assert!(got.iter().zip(&want).all(|(got, want)| close(got, want)), "{text}{got:?}");
+        assert!(
+            got.iter().zip(&want).all(|(got, want)| close(got, want)),
+            "{text}{got:?}"
+        );
     }
 }
 
 #[test]
 fn a_log_without_a_channel_column_is_taken_in_order() {
-    let found = parse("# BMAJ[arcsec] BMIN[arcsec] BPA[deg]\n5 4 3\n6 5 4\n", Some(2), 1e-3);
+    let found = parse(
+        "# BMAJ[arcsec] BMIN[arcsec] BPA[deg]\n5 4 3\n6 5 4\n",
+        Some(2),
+        1e-3,
+    );
     let found = found.unwrap();
     assert_eq!(found.beams[1], Beam::new(6.0, 5.0, 4.0).ok());
-    assert!(matches!(found.notes.as_slice(), [BeamNote::RowOrder { .. }]));
+    assert!(matches!(
+        found.notes.as_slice(),
+        [BeamNote::RowOrder { .. }]
+    ));
 }
 
 #[test]
@@ -72,20 +88,42 @@ fn blanks_of_every_kind() {
 #[test]
 fn what_is_wrong_is_told_with_its_line() {
     let duplicate = refusal("0 5 4 3\n\n1 5 4 3\n0 5 4 3\n", 3);
-    assert!(["channel 0", "1", "4"].iter().all(|word| duplicate.contains(word)), "{duplicate}");
+    assert!(
+        ["channel 0", "1", "4"]
+            .iter()
+            .all(|word| duplicate.contains(word)),
+        "{duplicate}"
+    );
     let outside = refusal("0 5 4 3\n# note\n7 5 4 3\n", 2);
-    assert!(["7", "line 3", "0 to 1"].iter().all(|word| outside.contains(word)), "{outside}");
+    assert!(
+        ["7", "line 3", "0 to 1"]
+            .iter()
+            .all(|word| outside.contains(word)),
+        "{outside}"
+    );
     let gap = refusal("0 5 4 3\n2 5 4 3\n", 3);
-    assert!(["2 rows", "3 channels", "channel 1"].iter().all(|w| gap.contains(w)), "{gap}");
+    assert!(
+        ["2 rows", "3 channels", "channel 1"]
+            .iter()
+            .all(|w| gap.contains(w)),
+        "{gap}"
+    );
     let short = refusal("0 5 4 3\n1 5 4\n", 2);
     assert!(short.contains("line 2"), "{short}");
     let word = refusal("0 5 4 3\n1 5 four 3\n", 2);
     assert!(word.contains("line 2") && word.contains("four"), "{word}");
-    let unit = refusal("# Channel BMAJ[furlong] BMIN[arcsec] BPA[deg]\n0 5 4 3\n", 1);
+    let unit = refusal(
+        "# Channel BMAJ[furlong] BMIN[arcsec] BPA[deg]\n0 5 4 3\n",
+        1,
+    );
     assert!(unit.contains("furlong"), "{unit}");
     let column = refusal("# Channel BMAJ[arcsec] BPA[deg]\n0 5 4\n", 1);
     assert!(column.contains("BMIN"), "{column}");
-    assert!(refusal("", 2).contains("0 rows for 2 channels"), "{}", refusal("", 2));
+    assert!(
+        refusal("", 2).contains("0 rows for 2 channels"),
+        "{}",
+        refusal("", 2)
+    );
     assert!(parse("", None, 1e-3).is_err());
     assert!(refusal("-1 5 4 3\n", 1).contains("-1"));
     assert!(refusal("0.5 5 4 3\n", 1).contains("0.5"));
@@ -96,9 +134,16 @@ fn what_is_wrong_is_told_with_its_line() {
 #[test]
 fn what_is_written_reads_back() {
     let beam = |a, b, pa| Beam::new(a, b, pa).ok();
-    let beams = [beam(1.0 / 3.0, 0.1, -89.999_999_999_999), None, beam(1e5, 7.0, 90.0)];
+    let beams = [
+        beam(1.0 / 3.0, 0.1, -89.999_999_999_999),
+        None,
+        beam(1e5, 7.0, 90.0),
+    ];
     let text = render(&beams);
-    assert!(text.starts_with("# Channel BMAJ[arcsec] BMIN[arcsec] BPA[deg]\n0 0.3333"), "{text}");
+    assert!(
+        text.starts_with("# Channel BMAJ[arcsec] BMIN[arcsec] BPA[deg]\n0 0.3333"),
+        "{text}"
+    );
     assert!(text.contains("\n1 nan nan nan\n"), "{text}");
     assert_eq!(parse(&text, Some(3), 1e-3).unwrap().beams, beams);
 }
@@ -109,7 +154,10 @@ fn names_beside_the_image() {
         ("dir/c.fits", &["dir/beamlog.c.txt"][..]),
         ("image.i.restored.FITS", &["beamlog.image.i.restored.txt"]),
         ("c.fits.gz", &["beamlog.c.txt", "beamlog.c.fits.txt"]),
-        ("dir/c.image", &["dir/beamlog.c.image.txt", "dir/beamlog.c.txt"]),
+        (
+            "dir/c.image",
+            &["dir/beamlog.c.image.txt", "dir/beamlog.c.txt"],
+        ),
     ] {
         let want: Vec<PathBuf> = want.iter().map(PathBuf::from).collect();
         assert_eq!(beside(Path::new(image)), want, "{image}");
