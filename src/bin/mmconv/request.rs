@@ -1,0 +1,451 @@
+//! From flags to a request of the library: defaults, presets, and what the flags must agree on.
+
+use std::ffi::OsString;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use mmfits::beam::Beam;
+use mmfits::plan::{Mode, Precision, Spec, TargetChoice};
+use mmfits::run::{Existing, Naming, Request, Resources};
+
+use crate::args::{Input, Output, Smooth, Target};
+use crate::failure::Failure;
+use crate::values::{Compat, EdgeWord, ModeWord, NanWord};
+
+/// What a preset stands for, where no flag says otherwise.
+#[derive(Clone, Copy, Debug, Default)]
+struct Preset {
+    mode: Option<ModeWord>,
+    edge: Option<EdgeWord>,
+    nan: Option<NanWord>,
+    round_arcsec: Option<f64>,
+    round_bpa_deg: Option<f64>,
+}
+
+impl Preset {
+    fn of(compat: Option<Compat>) -> Self {
+        match compat {
+            None => Self::default(),
+            Some(Compat::RacsTools) => Self {
+                mode: Some(ModeWord::Natural),
+                edge: Some(EdgeWord::Wrap),
+                nan: Some(NanWord::Racs),
+                round_arcsec: Some(0.1),
+                round_bpa_deg: Some(0.01),
+            },
+        }
+    }
+}
+
+/// The request behind the flags.
+///
+/// Reads the list of `--files-from`, which may be standard input; no FITS file is looked at.
+pub fn build(args: &Smooth) -> Result<Request, Failure> {
+    let inputs = inputs(&args.input)?;
+    if args.output.output.is_some() && inputs.len() > 1 {
+        return Err(Failure::request(format!(
+            "--output names one file, but there are {} inputs; use --outdir, --prefix or --suffix",
+            inputs.len()
+        )));
+    }
+    Ok(Request {
+        inputs,
+        spec: spec(args)?,
+        naming: naming(&args.output),
+        resources: Resources {
+            threads: args.running.threads,
+            memory_bytes: args.running.memory,
+            ..Resources::default()
+        },
+    })
+}
+
+fn spec(args: &Smooth) -> Result<Spec, Failure> {
+    let preset = Preset::of(args.pixels.compat);
+    // `--round 0` asks for no rounding at all, of the angle neither.
+    let rounds = args.target.round != Some(0.0);
+    Ok(Spec {
+        target: target(&args.target, &preset)?,
+        circularise: args.target.circularise,
+        round_arcsec: args.target.round.or(preset.round_arcsec).filter(|_| rounds),
+        round_bpa_deg: preset.round_bpa_deg.filter(|_| rounds),
+        cutoff_arcsec: args.target.cutoff,
+        beam_from: args.input.beams.beam_from.into(),
+        beamlog: args.input.beams.beamlog.clone(),
+        hdu: args.input.beams.hdu.clone().unwrap_or_default(),
+        edge: args
+            .pixels
+            .edge
+            .or(preset.edge)
+            .map(Into::into)
+            .unwrap_or_default(),
+        nan: args
+            .pixels
+            .nan
+            .or(preset.nan)
+            .map(Into::into)
+            .unwrap_or_default(),
+        unit: args.pixels.unit.map(Into::into),
+        precision: Option::<Precision>::from(args.pixels.precision),
+        ref_channel: args.target.ref_chan.unwrap_or_default(),
+    })
+}
+
+fn target(args: &Target, preset: &Preset) -> Result<TargetChoice, Failure> {
+    if let Some(path) = &args.target_from {
+        return Ok(TargetChoice::From(path.clone()));
+    }
+    let (Some(bmaj), Some(bmin), Some(bpa)) = (args.bmaj, args.bmin, args.bpa) else {
+        let mode = args.mode.or(preset.mode).map(Mode::from);
+        return Ok(TargetChoice::Common(mode.unwrap_or_default()));
+    };
+    if bmin > bmaj {
+        return Err(Failure::request(format!(
+            "--bmin {bmin} is larger than --bmaj {bmaj}; the minor axis cannot be"
+        )));
+    }
+    Ok(TargetChoice::Beam(Beam {
+        bmaj_arcsec: bmaj,
+        bmin_arcsec: bmin,
+        bpa_deg: bpa,
+    }))
+}
+
+fn naming(args: &Output) -> Naming {
+    Naming {
+        outdir: args.outdir.clone(),
+        prefix: args.prefix.clone(),
+        suffix: args.suffix.clone(),
+        output: args.output.clone(),
+        existing: match (args.overwrite, args.skip_existing) {
+            (true, _) => Existing::Overwrite,
+            (false, true) => Existing::Skip,
+            (false, false) => Existing::Refuse,
+        },
+    }
+}
+
+/// The files named on the command line, then those of `--files-from`.
+fn inputs(args: &Input) -> Result<Vec<PathBuf>, Failure> {
+    let mut inputs = args.files.clone();
+    if let Some(list) = &args.files_from {
+        inputs.extend(names(&read_list(list)?, args.null));
+    }
+    if inputs.is_empty() {
+        return Err(Failure::request(match &args.files_from {
+            None => "no input files; name FITS files or give --files-from".to_owned(),
+            Some(list) => format!(
+                "no input files; --files-from {} has no names",
+                list.display()
+            ),
+        }));
+    }
+    Ok(inputs)
+}
+
+fn read_list(path: &Path) -> Result<Vec<u8>, Failure> {
+    let read = if path == Path::new("-") {
+        let mut bytes = Vec::new();
+        std::io::stdin()
+            .lock()
+            .read_to_end(&mut bytes)
+            .map(|_| bytes)
+    } else {
+        std::fs::read(path)
+    };
+    read.map_err(|error| {
+        Failure::request(format!(
+            "--files-from {} cannot be read: {error}",
+            path.display()
+        ))
+    })
+}
+
+/// The names in a list. Without `null` they are lines: blank ones are skipped, and a carriage
+/// return at the end is dropped.
+fn names(list: &[u8], null: bool) -> Vec<PathBuf> {
+    let end = if null { b'\0' } else { b'\n' };
+    list.split(|&byte| byte == end)
+        .map(|name| {
+            if null {
+                name
+            } else {
+                name.strip_suffix(b"\r").unwrap_or(name)
+            }
+        })
+        .filter(|name| {
+            if null {
+                !name.is_empty()
+            } else {
+                !name.trim_ascii().is_empty()
+            }
+        })
+        .map(|name| PathBuf::from(os_string(name)))
+        .collect()
+}
+
+#[cfg(unix)]
+fn os_string(bytes: &[u8]) -> OsString {
+    use std::os::unix::ffi::OsStringExt;
+    OsString::from_vec(bytes.to_vec())
+}
+
+#[cfg(not(unix))]
+fn os_string(bytes: &[u8]) -> OsString {
+    OsString::from(String::from_utf8_lossy(bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::{Cli, Command};
+    use clap::{CommandFactory, Parser};
+    use mmfits::beam::source::BeamFrom;
+    use mmfits::plan::{Edge, HduChoice, NanRule, RefChannel, UnitChoice};
+
+    fn smooth(flags: &[&str]) -> Result<Smooth, clap::Error> {
+        let words = ["mmconv", "smooth"].iter().chain(flags);
+        match Cli::try_parse_from(words)?.command {
+            Command::Smooth(args) => Ok(*args),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn request(flags: &[&str]) -> Request {
+        build(&smooth(flags).unwrap()).unwrap()
+    }
+
+    fn refused(flags: &[&str]) -> Failure {
+        build(&smooth(flags).unwrap()).unwrap_err()
+    }
+
+    #[test]
+    fn the_commands_hold_together() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn without_flags_the_library_decides() {
+        let request = request(&["a.fits"]);
+        assert_eq!(request.inputs, [PathBuf::from("a.fits")]);
+        assert_eq!(request.spec, Spec::default());
+        assert_eq!(request.naming.suffix, "sm");
+        assert_eq!(request.naming.existing, Existing::Refuse);
+        assert_eq!(request.resources.threads, None);
+    }
+
+    #[test]
+    fn a_target_with_a_negative_angle() {
+        let request = request(&["--bmaj", "30", "--bmin", "28", "--bpa", "-160", "a.fits"]);
+        let beam = Beam {
+            bmaj_arcsec: 30.0,
+            bmin_arcsec: 28.0,
+            bpa_deg: -160.0,
+        };
+        assert_eq!(request.spec.target, TargetChoice::Beam(beam));
+    }
+
+    #[test]
+    fn an_explicit_target_wins_over_the_mode() {
+        let flags = [
+            "--mode", "total", "--bmaj=9", "--bmin=8", "--bpa=0", "a.fits",
+        ];
+        assert!(matches!(request(&flags).spec.target, TargetChoice::Beam(_)));
+    }
+
+    #[test]
+    fn half_a_target_is_refused() {
+        for flags in [
+            &["--bmaj", "30", "a.fits"][..],
+            &["--bmaj", "30", "--bmin", "28", "a.fits"],
+            &["--bpa", "3", "a.fits"],
+            &["--bmaj", "nan", "--bmin", "28", "--bpa", "0", "a.fits"],
+            &["--bmaj", "30", "--bmin", "0", "--bpa", "0", "a.fits"],
+            &["--bmaj", "-30", "--bmin", "28", "--bpa", "0", "a.fits"],
+            &[
+                "--target-from",
+                "b.fits",
+                "--bmaj",
+                "30",
+                "--bmin",
+                "28",
+                "--bpa",
+                "0",
+                "a.fits",
+            ],
+            &["--overwrite", "--skip-existing", "a.fits"],
+            &["-0", "a.fits"],
+            &["--memory", "lots", "a.fits"],
+            &["--threads", "0", "a.fits"],
+            &["--round", "-1", "a.fits"],
+            &["--cutoff", "0", "a.fits"],
+            &["-q", "-v", "a.fits"],
+        ] {
+            let error = smooth(flags).unwrap_err();
+            assert_eq!(error.exit_code(), 2, "{flags:?}");
+        }
+    }
+
+    #[test]
+    fn axes_the_wrong_way_round_are_refused() {
+        let failure = refused(&["--bmaj", "28", "--bmin", "30", "--bpa", "0", "a.fits"]);
+        assert_eq!(failure.status, crate::failure::Status::Request);
+        assert!(failure.text.contains("--bmin 30"));
+    }
+
+    #[test]
+    fn a_preset_gives_way_to_flags_wherever_they_stand() {
+        let preset = request(&["--compat", "racs-tools", "a.fits"]).spec;
+        assert_eq!(preset.target, TargetChoice::Common(Mode::Natural));
+        assert_eq!((preset.edge, preset.nan), (Edge::Wrap, NanRule::Racs));
+        assert_eq!(
+            (preset.round_arcsec, preset.round_bpa_deg),
+            (Some(0.1), Some(0.01))
+        );
+        for flags in [
+            [
+                "--mode",
+                "total",
+                "--edge",
+                "zero",
+                "--nan",
+                "keep",
+                "--compat",
+                "racs-tools",
+            ],
+            [
+                "--compat",
+                "racs-tools",
+                "--mode",
+                "total",
+                "--edge",
+                "zero",
+                "--nan",
+                "keep",
+            ],
+        ] {
+            let flags: Vec<&str> = flags
+                .into_iter()
+                .chain(["--round", "0", "a.fits"])
+                .collect();
+            assert_eq!(request(&flags).spec, Spec::default());
+        }
+        let rounded = request(&["--round", "0.5", "--compat", "racs-tools", "a.fits"]).spec;
+        assert_eq!(
+            (rounded.round_arcsec, rounded.round_bpa_deg),
+            (Some(0.5), Some(0.01))
+        );
+    }
+
+    #[test]
+    fn every_flag_arrives() {
+        let request = request(&[
+            "--circularise",
+            "--round",
+            "0.1",
+            "--cutoff",
+            "25",
+            "--ref-chan",
+            "mid",
+            "--beamlog",
+            "log.txt",
+            "--beam-from",
+            "cards",
+            "--hdu",
+            "SCI",
+            "--edge",
+            "wrap",
+            "--nan",
+            "interpolate",
+            "--unit",
+            "surface",
+            "--precision",
+            "f64",
+            "-o",
+            "out",
+            "-p",
+            "x-",
+            "-s",
+            "blur",
+            "--skip-existing",
+            "--threads",
+            "3",
+            "--memory",
+            "1G",
+            "a.fits",
+        ]);
+        let spec = request.spec;
+        assert!(spec.circularise);
+        assert_eq!(
+            (spec.round_arcsec, spec.cutoff_arcsec),
+            (Some(0.1), Some(25.0))
+        );
+        assert_eq!(spec.round_bpa_deg, None);
+        assert_eq!(spec.ref_channel, RefChannel::Mid);
+        assert_eq!(spec.beamlog, Some(PathBuf::from("log.txt")));
+        assert_eq!(spec.beam_from, BeamFrom::Cards);
+        assert_eq!(spec.hdu, HduChoice::Name("SCI".to_owned()));
+        assert_eq!((spec.edge, spec.nan), (Edge::Wrap, NanRule::Interpolate));
+        assert_eq!(
+            (spec.unit, spec.precision),
+            (Some(UnitChoice::Surface), Some(Precision::F64))
+        );
+        assert_eq!(request.naming.outdir, Some(PathBuf::from("out")));
+        assert_eq!(
+            (
+                request.naming.prefix.as_str(),
+                request.naming.suffix.as_str()
+            ),
+            ("x-", "blur")
+        );
+        assert_eq!(request.naming.existing, Existing::Skip);
+        assert_eq!(request.resources.threads, Some(3));
+        assert_eq!(request.resources.memory_bytes, Some(1 << 30));
+    }
+
+    #[test]
+    fn a_flag_given_twice_takes_the_last() {
+        assert_eq!(
+            request(&["-s", "a", "-s", "b", "a.fits"]).naming.suffix,
+            "b"
+        );
+    }
+
+    #[test]
+    fn one_output_is_for_one_input() {
+        let failure = refused(&["--output", "x.fits", "a.fits", "b.fits"]);
+        assert!(failure.text.contains("2 inputs"));
+        assert!(
+            request(&["--output", "x.fits", "a.fits"])
+                .naming
+                .output
+                .is_some()
+        );
+    }
+
+    #[test]
+    fn no_inputs_is_a_request_that_cannot_be() {
+        assert!(refused(&[]).text.contains("no input files"));
+        let list = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(list.path(), "\n  \n\n").unwrap();
+        let path = list.path().to_str().unwrap();
+        assert!(
+            refused(&["--files-from", path])
+                .text
+                .contains("has no names")
+        );
+    }
+
+    #[test]
+    fn a_list_may_have_blank_lines_or_nul_bytes() {
+        let paths = |names: &[&str]| names.iter().map(PathBuf::from).collect::<Vec<_>>();
+        assert_eq!(
+            names(b"a b.fits\n\n \t\nc.fits\r\nd", false),
+            paths(&["a b.fits", "c.fits", "d"])
+        );
+        assert_eq!(
+            names(b"a\nb.fits\0\0c.fits\0", true),
+            paths(&["a\nb.fits", "c.fits"])
+        );
+    }
+}
