@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 
 use mmfits::Blame;
 
+use crate::out::tell;
+
 /// The exit statuses of this program. 5, 6 and 75 are kept for restarted work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]

@@ -1,0 +1,46 @@
+//! `mmconv smooth`: plan, tell, smooth, and name the outputs.
+
+use mmfits::run::{FilePlan, prepare};
+
+use crate::args::{Running, Smooth};
+use crate::bar::Watch;
+use crate::failure::{Failure, Status};
+use crate::out::{Results, tell};
+use crate::{json, report, request, words};
+
+/// Smooths what was asked for.
+///
+/// The plan goes to standard error before any work, the outputs to standard output as each is
+/// finished.
+pub fn run(args: &Smooth, results: &Results) -> Result<Status, Failure> {
+    let running = &args.running;
+    let job = prepare(&request::build(args)?)?;
+    if !running.quiet {
+        tell(&report::plan(job.files(), running.verbose));
+    }
+    for file in job.files().iter().filter(|file| running.dry_run || file.skipped) {
+        results.line(&result(file, None, running));
+    }
+    if running.dry_run {
+        return Ok(Status::Done);
+    }
+    let watch = Watch::new(&job, running, results);
+    let reports = job.run(&watch);
+    watch.close();
+    let reports = reports?;
+    if !running.quiet {
+        let seconds = reports.iter().map(|report| report.seconds).sum();
+        let files = words::plural(reports.len() as u64, "file");
+        tell(&format!("done: {files} in {}", words::seconds(seconds)));
+    }
+    Ok(Status::Done)
+}
+
+/// What stands on standard output for one file.
+pub fn result(file: &FilePlan, seconds: Option<f64>, running: &Running) -> Vec<u8> {
+    if running.json {
+        json::file(file, seconds).to_string().into_bytes()
+    } else {
+        file.output.as_os_str().as_encoded_bytes().to_vec()
+    }
+}
