@@ -2,16 +2,18 @@
 
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use mmfits::run::{FilePlan, FileReport, Job, Observer};
+use mmfits::plan::FilePlan;
+use mmfits::progress::Observer;
+use mmfits::run::{FileReport, Job};
 
 use crate::args::Running;
 use crate::out::Results;
 use crate::smooth;
 
-const STYLE: &str =
-    "{prefix} [{bar:30}] {msg}  {bytes}/{total_bytes}  {bytes_per_sec}  {eta} left";
+const STYLE: &str = "{prefix} [{bar:30}] {msg}  {bytes}/{total_bytes}  {bytes_per_sec}  {eta} left";
 
 /// Passes on what the run tells. The bar counts bytes of output, so that speed and time left are
 /// right over files of different sizes.
@@ -27,16 +29,18 @@ pub struct Watch<'a> {
 impl<'a> Watch<'a> {
     /// A bar over all the files of the job; hidden unless standard error is a terminal.
     pub fn new(job: &Job, running: &'a Running, results: &'a Results) -> Self {
-        let files = || job.files().iter().filter(|file| !file.skipped);
-        let planes = files().map(|file| file.planes).sum();
-        let shown = !running.quiet && std::io::stderr().is_terminal();
-        let bar = if shown {
-            ProgressBar::new(files().map(FilePlan::bytes).sum())
+        let files = || job.files().filter(|file| !file.facts.skipped);
+        let planes = files().map(|file| file.facts.planes).sum();
+        let bar = if !running.quiet && std::io::stderr().is_terminal() {
+            ProgressBar::new(files().map(|file| file.bytes).sum())
         } else {
             ProgressBar::hidden()
         };
         if let Ok(style) = ProgressStyle::with_template(STYLE) {
             bar.set_style(style.progress_chars("=> "));
+        }
+        if !bar.is_hidden() {
+            bar.enable_steady_tick(Duration::from_millis(200));
         }
         Self { running, results, bar, planes, stored: AtomicU64::new(0) }
     }
@@ -48,19 +52,21 @@ impl<'a> Watch<'a> {
 }
 
 impl Observer for Watch<'_> {
-    fn file_started(&self, file: &FilePlan) {
-        let name = file.input.file_name().unwrap_or_default();
+    fn file_started(&self, plan: &FilePlan) {
+        let name = plan.facts.input.file_name().unwrap_or_default();
         self.bar.set_prefix(name.to_string_lossy().into_owned());
     }
 
-    fn plane_stored(&self, _file: &FilePlan, _plane: u64, bytes: u64) {
+    fn plane_stored(&self, _plan: &FilePlan, _plane: u64, bytes: u64) {
         let stored = self.stored.fetch_add(1, Ordering::Relaxed) + 1;
         self.bar.inc(bytes);
-        self.bar.set_message(format!("{stored}/{} planes", self.planes));
+        if !self.bar.is_hidden() {
+            self.bar.set_message(format!("{stored}/{} planes", self.planes));
+        }
     }
 
-    fn file_finished(&self, report: &FileReport) {
-        let line = smooth::result(&report.plan, Some(report.seconds), self.running);
+    fn file_finished(&self, plan: &FilePlan, report: &FileReport) {
+        let line = smooth::result(plan, Some(report.seconds), self.running);
         self.bar.suspend(|| self.results.line(&line));
     }
 }

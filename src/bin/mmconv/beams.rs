@@ -74,7 +74,7 @@ impl Found {
     }
 
     fn spread(&self, axis: impl Fn(&Beam) -> f64) -> Option<Spread> {
-        Spread::of(self.usable().map(|beam| axis(&beam)))
+        Spread::of(self.resolved.beams.iter().flatten().map(axis))
     }
 
     fn blank(&self) -> usize {
@@ -96,9 +96,9 @@ fn table(file: &Found) -> String {
     for (channel, stokes, beam) in file.rows() {
         let [bmaj, bmin, bpa] = beam.map_or(["-", "-", "blank"].map(str::to_owned), |beam| {
             [
-                words::number(beam.bmaj_arcsec),
-                words::number(beam.bmin_arcsec),
-                words::degrees(beam.bpa_deg),
+                words::number(beam.bmaj_arcsec()),
+                words::number(beam.bmin_arcsec()),
+                words::degrees(beam.bpa_deg()),
             ]
         });
         let _ = writeln!(text, "{channel:8}{stokes:8}{bmaj:>14}{bmin:>14}{bpa:>10}");
@@ -108,7 +108,7 @@ fn table(file: &Found) -> String {
 }
 
 fn summary(text: &mut String, file: &Found) {
-    let axes = [file.spread(|beam| beam.bmaj_arcsec), file.spread(|beam| beam.bmin_arcsec)];
+    let axes = [file.spread(Beam::bmaj_arcsec), file.spread(Beam::bmin_arcsec)];
     for (name, spread) in ["BMAJ", "BMIN"].into_iter().zip(axes) {
         if let Some(spread) = spread {
             let _ = writeln!(
@@ -135,9 +135,9 @@ fn object(file: &Found, common_of_all: Option<&Beam>) -> Value {
             json!({
                 "channel": channel,
                 "stokes": stokes,
-                "bmaj_arcsec": beam.map(|beam| beam.bmaj_arcsec),
-                "bmin_arcsec": beam.map(|beam| beam.bmin_arcsec),
-                "bpa_deg": beam.map(|beam| beam.bpa_deg),
+                "bmaj_arcsec": beam.map(|beam| beam.bmaj_arcsec()),
+                "bmin_arcsec": beam.map(|beam| beam.bmin_arcsec()),
+                "bpa_deg": beam.map(|beam| beam.bpa_deg()),
             })
         })
         .collect();
@@ -148,8 +148,8 @@ fn object(file: &Found, common_of_all: Option<&Beam>) -> Value {
         "channels": file.channels,
         "stokes": file.stokes,
         "blank": file.blank(),
-        "bmaj_arcsec": json::spread(file.spread(|beam| beam.bmaj_arcsec)),
-        "bmin_arcsec": json::spread(file.spread(|beam| beam.bmin_arcsec)),
+        "bmaj_arcsec": json::spread(file.spread(Beam::bmaj_arcsec)),
+        "bmin_arcsec": json::spread(file.spread(Beam::bmin_arcsec)),
         "common": json::beam(file.common().as_ref()),
         "common_of_all_files": json::beam(common_of_all),
         "notes": notes,

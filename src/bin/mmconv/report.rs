@@ -4,50 +4,46 @@
 use std::fmt::Write as _;
 
 use mmfits::beam::Beam;
-use mmfits::run::{FilePlan, Targets};
+use mmfits::plan::note::ranges;
+use mmfits::plan::{FilePlan, Precision, Targets, Task};
+use mmfits::run::Job;
 
-use crate::words::{self, Spread, plural, ranges};
+use crate::words::{self, Spread, plural};
 
 /// The plan of all files; with `every_plane`, a line for each plane too.
-pub fn plan(files: &[FilePlan], every_plane: bool) -> String {
+pub fn plan(job: &Job, every_plane: bool) -> String {
     let mut text = String::new();
-    for file in files {
+    for file in job.files() {
         file_plan(&mut text, file, every_plane);
     }
-    let planes: u64 = files.iter().map(|file| file.planes).sum();
-    let bytes = files.iter().filter(|file| !file.skipped).map(|file| file.bytes).sum();
-    let memory = files.iter().map(|file| file.memory_bytes).max().unwrap_or(0);
+    let made = || job.files().filter(|file| !file.facts.skipped);
+    let planes = made().map(|file| file.facts.planes).sum();
+    let bytes = made().map(|file| file.bytes).sum();
+    let memory = made().map(|file| file.memory_bytes).max().unwrap_or(0);
     let _ = write!(
         text,
-        "in all: {}, {}, {} of output, {} of memory",
-        plural(files.len() as u64, "file"),
+        "in all: {}, {}, {} of output; {} of memory, {} on {}",
+        plural(made().count() as u64, "file"),
         plural(planes, "plane"),
         words::bytes(bytes),
-        words::bytes(memory)
+        words::bytes(memory),
+        plural(job.threads() as u64, "thread"),
+        job.backend()
     );
     text
 }
 
 fn file_plan(text: &mut String, file: &FilePlan, every_plane: bool) {
-    let _ = writeln!(text, "{} -> {}", file.input.display(), file.output.display());
-    if file.skipped {
+    let facts = &file.facts;
+    let _ = writeln!(text, "{} -> {}", facts.input.display(), facts.output.display());
+    if facts.skipped {
         line(text, "skipped", "the output exists");
         return;
     }
     line(text, "image", &image(file));
     line(text, "beams", &beams(file));
     line(text, "target", &target(&file.targets));
-    if let Some(kernels) = axes_spread(&file.kernels) {
-        line(text, "kernel", &kernels);
-    }
-    if !file.blank_planes.is_empty() {
-        let count = plural(file.blank_planes.len() as u64, "plane");
-        line(text, "blank", &format!("{count}: {}", ranges(&file.blank_planes)));
-    }
-    if file.passed_through > 0 {
-        let count = plural(file.passed_through, "plane");
-        line(text, "unchanged", &format!("{count} at the target already, passed through"));
-    }
+    pixels(text, file);
     for note in &file.notes {
         line(text, "note", &note.to_string());
         if let Some(hint) = note.hint() {
@@ -59,37 +55,69 @@ fn file_plan(text: &mut String, file: &FilePlan, every_plane: bool) {
     }
 }
 
+/// What becomes of the pixels: kernels, unit, blank planes, planes passed through.
+fn pixels(text: &mut String, file: &FilePlan) {
+    let kernels: Vec<_> = (0..file.facts.planes).map(|plane| file.kernel(plane)).collect();
+    if let Some(kernels) = axes_spread(&kernels) {
+        line(text, "kernel", &kernels);
+    }
+    line(text, "unit", &unit(file));
+    let blank = file.blank_planes();
+    if !blank.is_empty() {
+        let count = plural(blank.len() as u64, "plane");
+        line(text, "blank", &format!("{count}: {}", ranges(&blank)));
+    }
+    if file.passed_through() > 0 {
+        let count = plural(file.passed_through(), "plane");
+        line(text, "unchanged", &format!("{count} at the target already, passed through"));
+    }
+}
+
 fn line(text: &mut String, label: &str, value: &str) {
-    let _ = writeln!(text, "  {label:<10}{value}");
+    let _ = writeln!(text, "  {label:<11}{value}");
 }
 
 fn image(file: &FilePlan) -> String {
+    let facts = &file.facts;
     format!(
-        "{} x {} pixels, {}, {} stokes, {:?}, {} of output",
-        file.nx,
-        file.ny,
-        plural(file.channels, "channel"),
-        file.stokes,
-        file.precision,
+        "{} x {} pixels, {}, {} stokes; {}, {}",
+        facts.nx,
+        facts.ny,
+        plural(facts.channels(), "channel"),
+        facts.stokes(),
+        match file.precision {
+            Precision::F32 => "f32",
+            Precision::F64 => "f64",
+        },
         words::bytes(file.bytes)
     )
 }
 
 fn beams(file: &FilePlan) -> String {
-    match axes_spread(&file.own_beams) {
-        None => format!("{}: no plane has a usable one", file.beam_source),
-        Some(spread) => format!("{}: {spread}", file.beam_source),
+    let source = &file.facts.beam_source;
+    match axes_spread(&file.facts.beams) {
+        None => format!("{source}: no plane has a usable one"),
+        Some(spread) => format!("{source}: {spread}"),
     }
 }
 
 fn target(targets: &Targets) -> String {
     match targets {
-        Targets::None => "none".to_owned(),
         Targets::One(beam) => words::beam(beam),
         Targets::PerChannel(beams) => match axes_spread(beams) {
             None => "none".to_owned(),
             Some(spread) => format!("one per channel: {spread}"),
         },
+    }
+}
+
+fn unit(file: &FilePlan) -> String {
+    if !file.per_beam {
+        return "surface brightness, pixels keep their scale".to_owned();
+    }
+    match Spread::of(file.convolutions().map(|convolution| convolution.gain)) {
+        None => "per beam".to_owned(),
+        Some(gains) => format!("per beam, pixels scale by {}", gains.text("")),
     }
 }
 
@@ -100,8 +128,8 @@ fn axes_spread(beams: &[Option<Beam>]) -> Option<String> {
     if valid().all(|beam| beam == first) {
         return Some(words::beam(first));
     }
-    let bmaj = Spread::of(valid().map(|beam| beam.bmaj_arcsec))?;
-    let bmin = Spread::of(valid().map(|beam| beam.bmin_arcsec))?;
+    let bmaj = Spread::of(valid().map(Beam::bmaj_arcsec))?;
+    let bmin = Spread::of(valid().map(Beam::bmin_arcsec))?;
     Some(format!(
         "BMAJ {}, BMIN {} (min / median / max)",
         bmaj.text(" arcsec"),
@@ -110,16 +138,20 @@ fn axes_spread(beams: &[Option<Beam>]) -> Option<String> {
 }
 
 fn planes(text: &mut String, file: &FilePlan) {
-    for (number, own) in file.own_beams.iter().enumerate() {
-        let kernel = file.kernels.get(number).copied().flatten();
-        let own_text = own.as_ref().map_or_else(|| "no beam".to_owned(), words::beam);
-        let becomes = match kernel {
-            Some(kernel) => format!("kernel {}", words::beam(&kernel)),
-            None if file.blank_planes.binary_search(&(number as u64)).is_ok() => {
-                "blank".to_owned()
-            }
-            None => "passed through".to_owned(),
+    for (plane, task) in (0u64..).zip(&file.tasks) {
+        let index = file.facts.axes.plane(plane);
+        let own = file.facts.plane_beam(plane);
+        let own = own.as_ref().map_or_else(|| "no beam".to_owned(), words::beam);
+        let becomes = match (task, file.kernel(plane)) {
+            (Task::Copy, _) => "passed through".to_owned(),
+            (Task::Blank, _) => "blank".to_owned(),
+            (Task::Convolve(_), None) => "convolved".to_owned(),
+            (Task::Convolve(_), Some(kernel)) => format!("kernel {}", words::beam(&kernel)),
         };
-        let _ = writeln!(text, "  plane {number}: {own_text}; {becomes}");
+        let _ = writeln!(
+            text,
+            "  plane {plane} (channel {}, stokes {}): {own}; {becomes}",
+            index.channel, index.stokes
+        );
     }
 }

@@ -1,6 +1,6 @@
 //! From flags to a request of the library: defaults, presets, and what the flags must agree on.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -41,22 +41,15 @@ impl Preset {
 ///
 /// Reads the list of `--files-from`, which may be standard input; no FITS file is looked at.
 pub fn build(args: &Smooth) -> Result<Request, Failure> {
-    let inputs = inputs(&args.input)?;
-    if args.output.output.is_some() && inputs.len() > 1 {
-        return Err(Failure::request(format!(
-            "--output names one file, but there are {} inputs; use --outdir, --prefix or --suffix",
-            inputs.len()
-        )));
-    }
     Ok(Request {
-        inputs,
+        inputs: inputs(&args.input)?,
         spec: spec(args)?,
         naming: naming(&args.output),
         resources: Resources {
             threads: args.running.threads,
             memory_bytes: args.running.memory,
-            ..Resources::default()
         },
+        provenance: Some(command_line(std::env::args_os())),
     })
 }
 
@@ -123,6 +116,25 @@ fn naming(args: &Output) -> Naming {
             (false, false) => Existing::Refuse,
         },
     }
+}
+
+/// The command line for HISTORY: printable ASCII (FITS 4.0, 4.4.2.4), and not every one of a
+/// thousand file names.
+fn command_line(words: impl IntoIterator<Item = OsString>) -> String {
+    const LONGEST: usize = 1000;
+    let words: Vec<String> = words.into_iter().map(|word| printable(&word)).collect();
+    let mut line = words.join(" ");
+    if line.len() > LONGEST {
+        line.truncate(LONGEST);
+        line.push_str(" ...");
+    }
+    line
+}
+
+fn printable(word: &OsStr) -> String {
+    let ascii = |c: char| if c == ' ' || c.is_ascii_graphic() { c } else { '?' };
+    let text: String = word.to_string_lossy().chars().map(ascii).collect();
+    if text.is_empty() || text.contains(' ') { format!("'{text}'") } else { text }
 }
 
 /// The files named on the command line, then those of `--files-from`.
@@ -412,15 +424,11 @@ mod tests {
     }
 
     #[test]
-    fn one_output_is_for_one_input() {
-        let failure = refused(&["--output", "x.fits", "a.fits", "b.fits"]);
-        assert!(failure.text.contains("2 inputs"));
-        assert!(
-            request(&["--output", "x.fits", "a.fits"])
-                .naming
-                .output
-                .is_some()
-        );
+    fn the_command_line_is_short_and_printable() {
+        let line = command_line(["mmconv", "a b.fits", "ä\n", ""].map(OsString::from));
+        assert_eq!(line, "mmconv 'a b.fits' ?? ''");
+        let long = command_line((0..5000).map(|number| OsString::from(number.to_string())));
+        assert_eq!(long.len(), 1004);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! `mmconv smooth`: plan, tell, smooth, and name the outputs.
 
-use mmfits::run::{FilePlan, prepare};
+use mmfits::plan::FilePlan;
+use mmfits::run::prepare;
 
 use crate::args::{Running, Smooth};
 use crate::bar::Watch;
@@ -16,12 +17,12 @@ pub fn run(args: &Smooth, results: &Results) -> Result<Status, Failure> {
     let running = &args.running;
     let job = prepare(&request::build(args)?)?;
     if !running.quiet {
-        tell(&report::plan(job.files(), running.verbose));
-    }
-    for file in job.files().iter().filter(|file| running.dry_run || file.skipped) {
-        results.line(&result(file, None, running));
+        tell(&report::plan(&job, running.verbose));
     }
     if running.dry_run {
+        for file in job.files() {
+            results.line(&result(file, None, running));
+        }
         return Ok(Status::Done);
     }
     let watch = Watch::new(&job, running, results);
@@ -41,6 +42,6 @@ pub fn result(file: &FilePlan, seconds: Option<f64>, running: &Running) -> Vec<u
     if running.json {
         json::file(file, seconds).to_string().into_bytes()
     } else {
-        file.output.as_os_str().as_encoded_bytes().to_vec()
+        file.facts.output.as_os_str().as_encoded_bytes().to_vec()
     }
 }

@@ -1,7 +1,5 @@
 //! Beams, ranges, sizes and counts as people read them.
 
-use std::fmt::Write as _;
-
 use mmfits::beam::Beam;
 
 /// Least, middle and greatest of some numbers.
@@ -65,31 +63,10 @@ pub fn degrees(value: f64) -> String {
 pub fn beam(beam: &Beam) -> String {
     format!(
         "{} x {} arcsec, PA {} deg",
-        number(beam.bmaj_arcsec),
-        number(beam.bmin_arcsec),
-        degrees(beam.bpa_deg)
+        number(beam.bmaj_arcsec()),
+        number(beam.bmin_arcsec()),
+        degrees(beam.bpa_deg())
     )
-}
-
-/// Ascending numbers as ranges: `3-5,9`.
-pub fn ranges(numbers: &[u64]) -> String {
-    let mut text = String::new();
-    let mut rest = numbers.iter().copied().peekable();
-    while let Some(first) = rest.next() {
-        let mut last = first;
-        while let Some(next) = rest.next_if(|&next| next == last + 1) {
-            last = next;
-        }
-        if !text.is_empty() {
-            text.push(',');
-        }
-        let _ = if last == first {
-            write!(text, "{first}")
-        } else {
-            write!(text, "{first}-{last}")
-        };
-    }
-    text
 }
 
 /// `12.3 GiB`, or plain bytes where they are few.
@@ -145,14 +122,6 @@ mod tests {
         assert_eq!(number(0.0), "0");
         assert_eq!(number(3e-38), "3.0000e-38");
         assert_eq!(degrees(-0.001), "0.00");
-    }
-
-    #[test]
-    fn ranges_join_neighbours() {
-        assert_eq!(ranges(&[3, 4, 5, 9]), "3-5,9");
-        assert_eq!(ranges(&[0]), "0");
-        assert_eq!(ranges(&[0, 1, 3, 4]), "0-1,3-4");
-        assert_eq!(ranges(&[]), "");
     }
 
     #[test]
