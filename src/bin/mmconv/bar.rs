@@ -42,7 +42,13 @@ impl<'a> Watch<'a> {
         if !bar.is_hidden() {
             bar.enable_steady_tick(Duration::from_millis(200));
         }
-        Self { running, results, bar, planes, stored: AtomicU64::new(0) }
+        Self {
+            running,
+            results,
+            bar,
+            planes,
+            stored: AtomicU64::new(0),
+        }
     }
 
     /// Takes the bar away; what was printed above it stays.
@@ -61,7 +67,8 @@ impl Observer for Watch<'_> {
         let stored = self.stored.fetch_add(1, Ordering::Relaxed) + 1;
         self.bar.inc(bytes);
         if !self.bar.is_hidden() {
-            self.bar.set_message(format!("{stored}/{} planes", self.planes));
+            self.bar
+                .set_message(format!("{stored}/{} planes", self.planes));
         }
     }
 

@@ -55,7 +55,12 @@ fn look(path: &Path, wanted: &BeamInput) -> Result<Found, Failure> {
     let resolved = image.beams(wanted.beam_from.into(), wanted.beamlog.as_deref())?;
     let axes = image.axes();
     let (channels, stokes) = (axes.channels(), axes.stokes_count());
-    Ok(Found { path: path.to_owned(), channels, stokes, resolved })
+    Ok(Found {
+        path: path.to_owned(),
+        channels,
+        stokes,
+        resolved,
+    })
 }
 
 impl Found {
@@ -70,7 +75,9 @@ impl Found {
     /// Channel, Stokes and beam of each plane, by channel.
     fn rows(&self) -> impl Iterator<Item = (u64, u64, Option<Beam>)> + '_ {
         let stokes = self.stokes.max(1);
-        (0u64..).zip(&self.resolved.beams).map(move |(row, beam)| (row / stokes, row % stokes, *beam))
+        (0u64..)
+            .zip(&self.resolved.beams)
+            .map(move |(row, beam)| (row / stokes, row % stokes, *beam))
     }
 
     fn spread(&self, axis: impl Fn(&Beam) -> f64) -> Option<Spread> {
@@ -78,7 +85,11 @@ impl Found {
     }
 
     fn blank(&self) -> usize {
-        self.resolved.beams.iter().filter(|beam| beam.is_none()).count()
+        self.resolved
+            .beams
+            .iter()
+            .filter(|beam| beam.is_none())
+            .count()
     }
 }
 
@@ -108,7 +119,10 @@ fn table(file: &Found) -> String {
 }
 
 fn summary(text: &mut String, file: &Found) {
-    let axes = [file.spread(Beam::bmaj_arcsec), file.spread(Beam::bmin_arcsec)];
+    let axes = [
+        file.spread(Beam::bmaj_arcsec),
+        file.spread(Beam::bmin_arcsec),
+    ];
     for (name, spread) in ["BMAJ", "BMIN"].into_iter().zip(axes) {
         if let Some(spread) = spread {
             let _ = writeln!(
@@ -120,8 +134,15 @@ fn summary(text: &mut String, file: &Found) {
             );
         }
     }
-    let _ = writeln!(text, "  blank     {} of {} beams", file.blank(), file.resolved.beams.len());
-    let common = file.common().map_or_else(|| "none".to_owned(), |beam| words::beam(&beam));
+    let _ = writeln!(
+        text,
+        "  blank     {} of {} beams",
+        file.blank(),
+        file.resolved.beams.len()
+    );
+    let common = file
+        .common()
+        .map_or_else(|| "none".to_owned(), |beam| words::beam(&beam));
     let _ = writeln!(text, "  common    {common}");
     for note in &file.resolved.notes {
         let _ = writeln!(text, "  note      {note}");
@@ -141,7 +162,12 @@ fn object(file: &Found, common_of_all: Option<&Beam>) -> Value {
             })
         })
         .collect();
-    let notes: Vec<String> = file.resolved.notes.iter().map(ToString::to_string).collect();
+    let notes: Vec<String> = file
+        .resolved
+        .notes
+        .iter()
+        .map(ToString::to_string)
+        .collect();
     json!({
         "input": json::path(&file.path),
         "beam_source": file.resolved.source.to_string(),

@@ -60,12 +60,10 @@ impl Failure {
         }
     }
 
-    /// An input is wrong.
-    pub fn input(text: impl Into<String>) -> Self {
-        Self {
-            status: Status::Input,
-            text: text.into(),
-        }
+    /// Tells the user, and returns the status.
+    pub fn tell(&self) -> Status {
+        tell(&format!("mmconv: {}", self.text));
+        self.status
     }
 }
 

@@ -7,8 +7,8 @@ Exit status:
   2   the request cannot be met: flags, an unreachable target, an output that exists
   3   an input is wrong: format, beams, units, or cut short
   4   the machine failed: disk, memory, permission
-  5   incomplete; 6 checksums differ; 75 interrupted, run again (kept for restarted work)
   70  a bug in mmconv; please report it
+  5, 6 and 75 are kept for work done in parts
 
 Begin with: mmconv demo";
 

@@ -43,13 +43,20 @@ impl<'a> File<'a> {
     fn look(path: &'a Path) -> Result<Self, Failure> {
         let parsed = Source::open(path).ok().and_then(|source| {
             let layout = Layout::parse(source.bytes()).ok()?;
-            Some(Self { path, source, layout })
+            Some(Self {
+                path,
+                source,
+                layout,
+            })
         });
         match (parsed, Image::open(path, &HduChoice::FirstImage)) {
             (Some(file), _) => Ok(file),
             // The error that `smooth` gives for such a file.
             (None, Err(error)) => Err(error.into()),
-            (None, Ok(_)) => Err(Failure::machine(format!("{}: it has changed", path.display()))),
+            (None, Ok(_)) => Err(Failure::machine(format!(
+                "{}: it has changed",
+                path.display()
+            ))),
         }
     }
 
@@ -79,11 +86,7 @@ impl<'a> File<'a> {
             .hdus
             .iter()
             .enumerate()
-            .map(|(number, hdu)| match self.seen(number, hdu) {
-                None => hdu_object(number, hdu, None, None),
-                Some(Ok(seen)) => hdu_object(number, hdu, Some(seen.object()), None),
-                Some(Err(problem)) => hdu_object(number, hdu, None, Some(problem)),
-            })
+            .map(|(number, hdu)| hdu_object(number, hdu, self.seen(number, hdu).as_ref()))
             .collect();
         json!({
             "input": json::path(self.path),
@@ -99,14 +102,21 @@ impl<'a> File<'a> {
             return None;
         }
         let image = Image::open(self.path, &HduChoice::Index(number));
-        Some(image.map(|image| Seen::of(&image)).map_err(|error| inner(&error)))
+        Some(
+            image
+                .map(|image| Seen::of(&image))
+                .map_err(|error| inner(&error)),
+        )
     }
 }
 
 /// An error without the path, which stands above already.
 fn inner(error: &mmfits::Error) -> String {
     let text = chain(error);
-    let path = error.path().map(|path| format!("{}: ", path.display())).unwrap_or_default();
+    let path = error
+        .path()
+        .map(|path| format!("{}: ", path.display()))
+        .unwrap_or_default();
     text.strip_prefix(&path).map(str::to_owned).unwrap_or(text)
 }
 
@@ -116,7 +126,11 @@ fn line(text: &mut String, label: &str, value: &str) {
 
 fn shape(axes: &[u64]) -> String {
     let lengths: Vec<String> = axes.iter().map(u64::to_string).collect();
-    if lengths.is_empty() { "no data".to_owned() } else { lengths.join(" x ") }
+    if lengths.is_empty() {
+        "no data".to_owned()
+    } else {
+        lengths.join(" x ")
+    }
 }
 
 fn hdu_text(text: &mut String, number: usize, hdu: &Hdu) {
@@ -124,21 +138,20 @@ fn hdu_text(text: &mut String, number: usize, hdu: &Hdu) {
     let _ = writeln!(
         text,
         "  HDU {number}  {}{}, {}, BITPIX {}",
-        hdu.name().map_or_else(String::new, |name| format!("{name}, ")),
+        hdu.name()
+            .map_or_else(String::new, |name| format!("{name}, ")),
         hdu.kind(),
         shape(hdu.axes()),
         hdu.bitpix().code()
     );
-    let bytes = format!("header {}..{}, data {}..{}", header.start, header.end, data.start, data.end);
+    let bytes = format!(
+        "header {}..{}, data {}..{}",
+        header.start, header.end, data.start, data.end
+    );
     line(text, "bytes", &bytes);
 }
 
-fn hdu_object(
-    number: usize,
-    hdu: &Hdu,
-    image: Option<Value>,
-    problem: Option<String>,
-) -> Value {
+fn hdu_object(number: usize, hdu: &Hdu, seen: Option<&Result<Seen, String>>) -> Value {
     let (header, data) = (hdu.header_range(), hdu.data_range());
     json!({
         "hdu": number,
@@ -148,8 +161,8 @@ fn hdu_object(
         "shape": hdu.axes(),
         "header_bytes": [header.start, header.end],
         "data_bytes": [data.start, data.end],
-        "image": image,
-        "problem": problem,
+        "image": seen.and_then(|seen| seen.as_ref().ok()).map(Seen::object),
+        "problem": seen.and_then(|seen| seen.as_ref().err()),
     })
 }
 
@@ -177,7 +190,10 @@ impl Seen {
         Self {
             axes: axes(image),
             planes: image.cube().planes(),
-            pixel_arcsec: image.pixel_to_sky().map(pixel_arcsec).map_err(|error| inner(&error)),
+            pixel_arcsec: image
+                .pixel_to_sky()
+                .map(pixel_arcsec)
+                .map_err(|error| inner(&error)),
             bunit,
             brightness: image.brightness().map_err(|error| inner(&error)),
             beams: beams
@@ -192,17 +208,22 @@ impl Seen {
             line(text, &format!("axis {}", number + 1), &value);
         }
         line(text, "planes", &self.planes.to_string());
-        let pixel = |[x, y]: &[f64; 2]| {
-            format!("{} x {} arcsec", words::number(*x), words::number(*y))
-        };
+        let pixel =
+            |[x, y]: &[f64; 2]| format!("{} x {} arcsec", words::number(*x), words::number(*y));
         line(text, "pixel", &known(&self.pixel_arcsec, pixel));
         line(text, "unit", &self.unit());
-        line(text, "beams", &known(&self.beams, |(source, beams)| beams_text(source, beams)));
+        line(
+            text,
+            "beams",
+            &known(&self.beams, |(source, beams)| beams_text(source, beams)),
+        );
     }
 
     fn unit(&self) -> String {
         let bunit = self.bunit.as_deref().unwrap_or("no BUNIT").trim();
-        let treated = known(&self.brightness, |brightness| treatment(brightness).to_owned());
+        let treated = known(&self.brightness, |brightness| {
+            treatment(brightness).to_owned()
+        });
         format!("{bunit}: {treated}")
     }
 
@@ -294,6 +315,6 @@ fn role(kind: AxisKind) -> &'static str {
 
 /// Lengths of a pixel's sides on the sky.
 fn pixel_arcsec(matrix: PixelToSky) -> [f64; 2] {
-    let [[east_x, east_y], [north_x, north_y]] = matrix.0;
+    let [[east_x, east_y], [north_x, north_y]] = matrix.matrix();
     [east_x.hypot(north_x), east_y.hypot(north_y)]
 }

@@ -26,9 +26,10 @@ pub fn beam(beam: Option<&Beam>) -> Value {
 
 /// Least, middle and greatest, or null.
 pub fn spread(spread: Option<Spread>) -> Value {
-    spread.map_or(Value::Null, |Spread { min, median, max }| {
-        json!({ "min": min, "median": median, "max": max })
-    })
+    spread.map_or(
+        Value::Null,
+        |Spread { min, median, max }| json!({ "min": min, "median": median, "max": max }),
+    )
 }
 
 /// What is planned for a file, and what it took if it is done.
@@ -44,11 +45,18 @@ pub fn file(file: &FilePlan, seconds: Option<f64>) -> Value {
     put("passed_through", file.passed_through().into());
     match &file.targets {
         Targets::One(target) => put("target", beam(Some(target))),
-        Targets::PerChannel(targets) => {
-            put("targets", targets.iter().map(|target| beam(target.as_ref())).collect())
-        }
+        Targets::PerChannel(targets) => put(
+            "targets",
+            targets.iter().map(|target| beam(target.as_ref())).collect(),
+        ),
     };
-    put("notes", file.notes.iter().map(|note| Value::from(note.to_string())).collect());
+    put(
+        "notes",
+        file.notes
+            .iter()
+            .map(|note| Value::from(note.to_string()))
+            .collect(),
+    );
     put("bytes", file.bytes.into());
     put("memory_bytes", file.memory_bytes.into());
     put("seconds", seconds.into());

@@ -39,7 +39,11 @@ fn run(words: impl IntoIterator<Item = OsString>) -> Status {
         Err(error) => {
             // To standard output for --help and --version, which may be piped into `head`.
             let _ = error.print();
-            return if error.exit_code() == 0 { Status::Done } else { Status::Request };
+            return if error.exit_code() == 0 {
+                Status::Done
+            } else {
+                Status::Request
+            };
         }
     };
     let results = Results::default();
@@ -71,21 +75,11 @@ fn bug_text(info: &PanicHookInfo<'_>) -> String {
         .copied()
         .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
         .unwrap_or("no message");
-    let place = info.location().map_or_else(String::new, |place| format!(" at {place}"));
+    let place = info
+        .location()
+        .map_or_else(String::new, |place| format!(" at {place}"));
     format!(
         "mmconv: bug{place}: {}; please report it with the command line",
         one_line(text)
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn usage_errors_are_requests_and_help_is_no_error() {
-        let status = |words: &[&str]| run(words.iter().map(OsString::from));
-        assert_eq!(status(&["mmconv", "--no-such-flag"]), Status::Request);
-        assert_eq!(status(&["mmconv", "smooth"]), Status::Request);
-    }
 }

@@ -45,11 +45,6 @@ impl Results {
         }
     }
 
-    /// Whether anyone may still be reading.
-    pub fn is_open(&self) -> bool {
-        matches!(*self.state(), State::Open)
-    }
-
     /// Says whether a result could not be written, as on a full disk.
     pub fn check(&self) -> Result<(), Failure> {
         match &*self.state() {

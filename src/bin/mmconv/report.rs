@@ -35,7 +35,12 @@ pub fn plan(job: &Job, every_plane: bool) -> String {
 
 fn file_plan(text: &mut String, file: &FilePlan, every_plane: bool) {
     let facts = &file.facts;
-    let _ = writeln!(text, "{} -> {}", facts.input.display(), facts.output.display());
+    let _ = writeln!(
+        text,
+        "{} -> {}",
+        facts.input.display(),
+        facts.output.display()
+    );
     if facts.skipped {
         line(text, "skipped", "the output exists");
         return;
@@ -57,7 +62,9 @@ fn file_plan(text: &mut String, file: &FilePlan, every_plane: bool) {
 
 /// What becomes of the pixels: kernels, unit, blank planes, planes passed through.
 fn pixels(text: &mut String, file: &FilePlan) {
-    let kernels: Vec<_> = (0..file.facts.planes).map(|plane| file.kernel(plane)).collect();
+    let kernels: Vec<_> = (0..file.facts.planes)
+        .map(|plane| file.kernel(plane))
+        .collect();
     if let Some(kernels) = axes_spread(&kernels) {
         line(text, "kernel", &kernels);
     }
@@ -69,7 +76,11 @@ fn pixels(text: &mut String, file: &FilePlan) {
     }
     if file.passed_through() > 0 {
         let count = plural(file.passed_through(), "plane");
-        line(text, "unchanged", &format!("{count} at the target already, passed through"));
+        line(
+            text,
+            "unchanged",
+            &format!("{count} at the target already, passed through"),
+        );
     }
 }
 
@@ -141,7 +152,9 @@ fn planes(text: &mut String, file: &FilePlan) {
     for (plane, task) in (0u64..).zip(&file.tasks) {
         let index = file.facts.axes.plane(plane);
         let own = file.facts.plane_beam(plane);
-        let own = own.as_ref().map_or_else(|| "no beam".to_owned(), words::beam);
+        let own = own
+            .as_ref()
+            .map_or_else(|| "no beam".to_owned(), words::beam);
         let becomes = match (task, file.kernel(plane)) {
             (Task::Copy, _) => "passed through".to_owned(),
             (Task::Blank, _) => "blank".to_owned(),

@@ -92,16 +92,14 @@ fn target(args: &Target, preset: &Preset) -> Result<TargetChoice, Failure> {
         let mode = args.mode.or(preset.mode).map(Mode::from);
         return Ok(TargetChoice::Common(mode.unwrap_or_default()));
     };
-    if bmin > bmaj {
-        return Err(Failure::request(format!(
-            "--bmin {bmin} is larger than --bmaj {bmaj}; the minor axis cannot be"
-        )));
-    }
-    Ok(TargetChoice::Beam(Beam {
-        bmaj_arcsec: bmaj,
-        bmin_arcsec: bmin,
-        bpa_deg: bpa,
-    }))
+    // Each is finite and no axis is zero, so only their order can be wrong.
+    Beam::new(bmaj, bmin, bpa)
+        .map(TargetChoice::Beam)
+        .map_err(|_| {
+            Failure::request(format!(
+                "--bmin {bmin} is larger than --bmaj {bmaj}; the minor axis cannot be"
+            ))
+        })
 }
 
 fn naming(args: &Output) -> Naming {
@@ -132,9 +130,19 @@ fn command_line(words: impl IntoIterator<Item = OsString>) -> String {
 }
 
 fn printable(word: &OsStr) -> String {
-    let ascii = |c: char| if c == ' ' || c.is_ascii_graphic() { c } else { '?' };
+    let ascii = |c: char| {
+        if c == ' ' || c.is_ascii_graphic() {
+            c
+        } else {
+            '?'
+        }
+    };
     let text: String = word.to_string_lossy().chars().map(ascii).collect();
-    if text.is_empty() || text.contains(' ') { format!("'{text}'") } else { text }
+    if text.is_empty() || text.contains(' ') {
+        format!("'{text}'")
+    } else {
+        text
+    }
 }
 
 /// The files named on the command line, then those of `--files-from`.
@@ -249,11 +257,7 @@ mod tests {
     #[test]
     fn a_target_with_a_negative_angle() {
         let request = request(&["--bmaj", "30", "--bmin", "28", "--bpa", "-160", "a.fits"]);
-        let beam = Beam {
-            bmaj_arcsec: 30.0,
-            bmin_arcsec: 28.0,
-            bpa_deg: -160.0,
-        };
+        let beam = Beam::new(30.0, 28.0, 20.0).unwrap();
         assert_eq!(request.spec.target, TargetChoice::Beam(beam));
     }
 

@@ -21,15 +21,18 @@ pub fn man(name: Option<&str>, results: &Results) -> Result<Status, Failure> {
     let mut root = Cli::command();
     root.build();
     let page = match name {
-        None => root,
+        None => root.display_name("mmconv"),
         Some(name) => root
             .find_subcommand(name)
             .cloned()
             .ok_or_else(|| Failure::request(format!("there is no command {name}")))?
             .display_name(format!("mmconv-{name}")),
     };
+    let title = page.get_display_name().unwrap_or_default().to_ascii_uppercase();
     let mut text = Vec::new();
     Man::new(page)
+        .title(title)
+        .source(concat!("mmconv ", env!("CARGO_PKG_VERSION")))
         .render(&mut text)
         .map_err(|error| Failure::machine(format!("the manual page cannot be made: {error}")))?;
     results.write(&text);

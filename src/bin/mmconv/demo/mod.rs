@@ -25,7 +25,10 @@ pub fn run(folder: &Path, results: &Results) -> Result<Status, Failure> {
     make_folder(folder)?;
     let input = folder.join("demo.fits");
     synthetic::write(&input)?;
-    let request = Request { inputs: vec![input], ..Request::default() };
+    let request = Request {
+        inputs: vec![input],
+        ..Request::default()
+    };
     let job = prepare(&request)?;
     job.run(&())?;
     if let Some(file) = job.files().next() {
@@ -37,7 +40,10 @@ pub fn run(folder: &Path, results: &Results) -> Result<Status, Failure> {
 /// An empty folder, or one that an earlier demo made. Only what a demo writes is removed from it.
 fn make_folder(folder: &Path) -> Result<(), Failure> {
     let failed = |error: io::Error| {
-        Failure::machine(format!("the folder {} cannot be made: {error}", folder.display()))
+        Failure::machine(format!(
+            "the folder {} cannot be made: {error}",
+            folder.display()
+        ))
     };
     let names = match fs::read_dir(folder) {
         Ok(entries) => entries.collect::<Result<Vec<_>, _>>().map_err(failed)?,
@@ -51,11 +57,18 @@ fn make_folder(folder: &Path) -> Result<(), Failure> {
             folder.display()
         )));
     }
-    for entry in names.iter().filter(|entry| is_ours(&entry.file_name().to_string_lossy())) {
+    for entry in names
+        .iter()
+        .filter(|entry| is_ours(&entry.file_name().to_string_lossy()))
+    {
         fs::remove_file(entry.path()).map_err(failed)?;
     }
     fs::create_dir_all(folder).map_err(failed)?;
-    fs::write(folder.join(MARKER), "made by mmconv demo, and made anew each time\n").map_err(failed)
+    fs::write(
+        folder.join(MARKER),
+        "made by mmconv demo, and made anew each time\n",
+    )
+    .map_err(failed)
 }
 
 /// The cube, its outputs under whatever suffix, and their beam logs.
@@ -78,9 +91,17 @@ fn story(file: &FilePlan) -> Result<String, Failure> {
     );
     let _ = writeln!(text, "Beams     {}", file.facts.beam_source);
     if let Targets::One(target) = &file.targets {
-        let _ = writeln!(text, "Target    {}: the smallest beam that all can share", words::beam(target));
+        let _ = writeln!(
+            text,
+            "Target    {}: the smallest beam that all can share",
+            words::beam(target)
+        );
     }
-    let _ = writeln!(text, "Blank     channel {}, which has no beam", ranges(&file.blank_planes()));
+    let _ = writeln!(
+        text,
+        "Blank     channel {}, which has no beam",
+        ranges(&file.blank_planes())
+    );
     let _ = writeln!(text, "Smoothed  {output}\n");
     channels(&mut text, file)?;
     let program = program();
@@ -104,7 +125,9 @@ Try next:
 fn channels(text: &mut String, file: &FilePlan) -> Result<(), Failure> {
     let before = Image::open(&file.facts.input, &HduChoice::FirstImage)?;
     let after = Image::open(&file.facts.output, &HduChoice::FirstImage)?;
-    text.push_str("channel  own beam [arcsec, deg]      peak before  after   noise before   after\n");
+    text.push_str(
+        "channel  own beam [arcsec, deg]      peak before  after   noise before   after\n",
+    );
     for (channel, own) in (0u64..).zip(&file.facts.beams) {
         let Some(own) = own else {
             let _ = writeln!(text, "{channel:7}  blank");
@@ -141,7 +164,10 @@ impl Levels {
         let middle = median(&mut pixels);
         let peak = pixels.iter().copied().fold(f32::NEG_INFINITY, f32::max);
         let mut deviations: Vec<f32> = pixels.iter().map(|pixel| (pixel - middle).abs()).collect();
-        Ok(Self { peak, noise: 1.4826 * median(&mut deviations) })
+        Ok(Self {
+            peak,
+            noise: 1.4826 * median(&mut deviations),
+        })
     }
 }
 
@@ -152,9 +178,10 @@ fn median(numbers: &mut [f32]) -> f32 {
 
 /// The name this program was called by, so that the commands shown can be copied.
 fn program() -> String {
-    std::env::args_os()
-        .next()
-        .map_or_else(|| "mmconv".to_owned(), |name| name.to_string_lossy().into_owned())
+    std::env::args_os().next().map_or_else(
+        || "mmconv".to_owned(),
+        |name| name.to_string_lossy().into_owned(),
+    )
 }
 
 #[cfg(test)]
@@ -167,19 +194,29 @@ mod tests {
         fs::write(folder.path().join("demo.fits"), "precious").unwrap();
         let failure = make_folder(folder.path()).unwrap_err();
         assert_eq!(failure.status, Status::Request);
-        assert_eq!(fs::read(folder.path().join("demo.fits")).unwrap(), b"precious");
+        assert_eq!(
+            fs::read(folder.path().join("demo.fits")).unwrap(),
+            b"precious"
+        );
     }
 
     #[test]
     fn only_its_own_files_are_removed_from_an_earlier_demo() {
         let folder = tempfile::tempdir().unwrap();
         make_folder(folder.path()).unwrap();
-        for name in ["demo.fits", "demo.sm.fits", "beamlog.demo.sm.txt", "notes.txt"] {
+        for name in [
+            "demo.fits",
+            "demo.sm.fits",
+            "beamlog.demo.sm.txt",
+            "notes.txt",
+        ] {
             fs::write(folder.path().join(name), "x").unwrap();
         }
         make_folder(folder.path()).unwrap();
-        let mut names: Vec<_> =
-            fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        let mut names: Vec<_> = fs::read_dir(folder.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name())
+            .collect();
         names.sort();
         assert_eq!(names, [MARKER, "notes.txt"]);
     }

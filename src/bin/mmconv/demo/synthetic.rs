@@ -19,8 +19,13 @@ const PIXEL_ARCSEC: f64 = 2.0;
 const BLANK_CHANNEL: usize = 3;
 const NOISE: f64 = 0.01;
 /// Column, row and peak in Jy/beam.
-const SOURCES: [(f64, f64, f64); 5] =
-    [(80.0, 60.0, 1.0), (40.0, 85.0, 0.6), (120.0, 30.0, 0.4), (131.0, 96.0, 0.3), (2.0, 25.0, 0.5)];
+const SOURCES: [(f64, f64, f64); 5] = [
+    (80.0, 60.0, 1.0),
+    (40.0, 85.0, 0.6),
+    (120.0, 30.0, 0.4),
+    (131.0, 96.0, 0.3),
+    (2.0, 25.0, 0.5),
+];
 
 /// Writes the cube with its BEAMS table.
 pub fn write(path: &Path) -> Result<(), Failure> {
@@ -56,8 +61,18 @@ fn header() -> Result<Header, LayoutError> {
     header.set("BUNIT", "Jy/beam", None)?;
     header.set("CASAMBM", true, Some("the beams are in the BEAMS table"))?;
     let step_deg = PIXEL_ARCSEC / 3600.0;
-    axis(&mut header, 1, ("RA---SIN", "deg"), [187.5, NX as f64 / 2.0, -step_deg])?;
-    axis(&mut header, 2, ("DEC--SIN", "deg"), [-45.0, NY as f64 / 2.0, step_deg])?;
+    axis(
+        &mut header,
+        1,
+        ("RA---SIN", "deg"),
+        [187.5, NX as f64 / 2.0, -step_deg],
+    )?;
+    axis(
+        &mut header,
+        2,
+        ("DEC--SIN", "deg"),
+        [-45.0, NY as f64 / 2.0, step_deg],
+    )?;
     axis(&mut header, 3, ("FREQ", "Hz"), [0.8e9, 1.0, 0.1e9])?;
     Ok(header)
 }
@@ -111,7 +126,7 @@ fn brightness(beam: &Beam, x: f64, y: f64) -> f64 {
     SOURCES.iter().map(source).sum()
 }
 
-/// A small generator of random numbers (SplitMix64: Steele, Lea and Flood 2014).
+/// A small generator of random numbers (`SplitMix64`: Steele, Lea and Flood 2014).
 struct Random(u64);
 
 impl Random {
