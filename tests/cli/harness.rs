@@ -39,8 +39,9 @@ impl Folder {
     /// The names in the folder, sorted.
     pub fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(self.path()).unwrap();
-        let mut names: Vec<String> =
-            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        let mut names: Vec<String> = entries
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
         names.sort();
         names
     }
@@ -48,7 +49,10 @@ impl Folder {
     /// The program with this folder as its working folder.
     pub fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_mmconv"));
-        command.args(words).current_dir(self.path()).stdin(Stdio::null());
+        command
+            .args(words)
+            .current_dir(self.path())
+            .stdin(Stdio::null());
         command
     }
 
@@ -58,7 +62,10 @@ impl Folder {
 
     pub fn run_with_stdin(&self, words: &[&str], stdin: &[u8]) -> Ran {
         let mut command = self.command(words);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         child.stdin.take().unwrap().write_all(stdin).unwrap();
         Ran::from(child.wait_with_output().unwrap())
@@ -118,7 +125,10 @@ impl Ran {
 
     /// Each line of the results as JSON.
     pub fn objects(&self) -> Vec<serde_json::Value> {
-        self.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+        self.stdout
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
     }
 }
 

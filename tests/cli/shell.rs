@@ -23,7 +23,14 @@ fn help_and_version_are_results() {
     }
     assert!(folder.run(&["--version"]).stdout.starts_with("mmconv "));
     let help = folder.run(&["smooth", "--help"]).stdout;
-    for heading in ["Target:", "Pixels:", "Input:", "Output:", "Running:", "Examples:"] {
+    for heading in [
+        "Target:",
+        "Pixels:",
+        "Input:",
+        "Output:",
+        "Running:",
+        "Examples:",
+    ] {
         assert!(help.contains(heading), "{heading}");
     }
 }
@@ -41,9 +48,15 @@ fn what_cannot_be_understood_is_status_2() {
         &["smooth", "--files-from", "absent.txt"],
         &["smooth", "--bmaj", "30", "a.fits"],
         &["smooth", "--bmaj", "30", "--bmin", "28", "a.fits"],
-        &["smooth", "--bmaj", "inf", "--bmin", "28", "--bpa", "0", "a.fits"],
-        &["smooth", "--bmaj", "28", "--bmin", "30", "--bpa", "0", "a.fits"],
-        &["smooth", "--bmaj", "30", "--bmin", "0", "--bpa", "0", "a.fits"],
+        &[
+            "smooth", "--bmaj", "inf", "--bmin", "28", "--bpa", "0", "a.fits",
+        ],
+        &[
+            "smooth", "--bmaj", "28", "--bmin", "30", "--bpa", "0", "a.fits",
+        ],
+        &[
+            "smooth", "--bmaj", "30", "--bmin", "0", "--bpa", "0", "a.fits",
+        ],
         &["smooth", "--mode", "best", "a.fits"],
         &["smooth", "--overwrite", "--skip-existing", "a.fits"],
         &["smooth", "--memory", "a lot", "a.fits"],
@@ -71,7 +84,10 @@ fn completions_for_every_shell_know_the_flags() {
 fn the_manual_has_a_page_for_each_command() {
     let folder = Folder::new();
     let page = folder.run(&["man"]).done().stdout;
-    assert!(page.contains(".TH MMCONV 1") && page.contains("Exit status"), "{page}");
+    assert!(
+        page.contains(".TH MMCONV 1") && page.contains("Exit status"),
+        "{page}"
+    );
     for command in ["smooth", "beams", "info", "demo", "completions", "man"] {
         let page = folder.run(&["man", command]).done().stdout;
         assert!(page.contains(&format!("mmconv\\-{command}")), "{command}");
@@ -81,12 +97,24 @@ fn the_manual_has_a_page_for_each_command() {
 #[test]
 fn nobody_reading_is_no_failure() {
     let folder = Folder::new();
-    let beams: Vec<_> = (0..4000).map(|k| Some([16.0 + f64::from(k) / 1e3, 9.0, 40.0])).collect();
+    let beams: Vec<_> = (0..4000)
+        .map(|k| Some([16.0 + f64::from(k) / 1e3, 9.0, 40.0]))
+        .collect();
     folder.cube("c.fits", &beams);
     folder.image("a.fits", [16.0, 9.0, 40.0]);
     let target = ["--bmaj", "30", "--bmin", "28", "--bpa", "20"];
-    let smooth: Vec<&str> = ["smooth", "-q"].into_iter().chain(target).chain(["a.fits"]).collect();
-    for words in [&["beams", "c.fits"][..], &["info", "a.fits"], &["man"], &["--help"], &smooth] {
+    let smooth: Vec<&str> = ["smooth", "-q"]
+        .into_iter()
+        .chain(target)
+        .chain(["a.fits"])
+        .collect();
+    for words in [
+        &["beams", "c.fits"][..],
+        &["info", "a.fits"],
+        &["man"],
+        &["--help"],
+        &smooth,
+    ] {
         let mut command = folder.command(words);
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
@@ -95,7 +123,10 @@ fn nobody_reading_is_no_failure() {
         assert_eq!(output.status.code(), Some(0), "{words:?}");
         assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{words:?}");
     }
-    assert!(folder.join("a.sm.fits").exists(), "the work is done all the same");
+    assert!(
+        folder.join("a.sm.fits").exists(),
+        "the work is done all the same"
+    );
 }
 
 #[test]
@@ -105,7 +136,12 @@ fn results_that_cannot_be_written_are_the_machines_fault() {
     folder.image("a.fits", [16.0, 9.0, 40.0]);
     let mut command = folder.command(&["beams", "a.fits"]);
     command.stdout(File::options().write(true).open("/dev/full").unwrap());
-    let output = command.stderr(Stdio::piped()).spawn().unwrap().wait_with_output().unwrap();
+    let output = command
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+        .wait_with_output()
+        .unwrap();
     assert_eq!(output.status.code(), Some(4));
     assert!(String::from_utf8_lossy(&output.stderr).contains("results"));
 }

@@ -60,6 +60,14 @@ impl Failure {
         }
     }
 
+    /// This program is wrong.
+    pub fn bug(text: impl Into<String>) -> Self {
+        Self {
+            status: Status::Bug,
+            text: text.into(),
+        }
+    }
+
     /// Tells the user, and returns the status.
     pub fn tell(&self) -> Status {
         tell(&format!("mmconv: {}", self.text));

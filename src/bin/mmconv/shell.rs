@@ -28,7 +28,10 @@ pub fn man(name: Option<&str>, results: &Results) -> Result<Status, Failure> {
             .ok_or_else(|| Failure::request(format!("there is no command {name}")))?
             .display_name(format!("mmconv-{name}")),
     };
-    let title = page.get_display_name().unwrap_or_default().to_ascii_uppercase();
+    let title = page
+        .get_display_name()
+        .unwrap_or_default()
+        .to_ascii_uppercase();
     let mut text = Vec::new();
     Man::new(page)
         .title(title)

@@ -11,7 +11,7 @@ use mmfits::plan::note::ranges;
 use mmfits::plan::{FilePlan, HduChoice, Targets};
 use mmfits::run::{Request, prepare};
 
-use crate::failure::{Failure, Status};
+use crate::failure::{Failure, Status, chain};
 use crate::out::Results;
 use crate::words::{self, plural};
 
@@ -158,7 +158,9 @@ impl Levels {
         let mut row = vec![0_f32; plane.nx()];
         let mut pixels = Vec::new();
         for y in 0..plane.ny() {
-            plane.read_row(y, &mut row);
+            plane
+                .read_row(y, &mut row)
+                .map_err(|error| Failure::bug(chain(&error)))?;
             pixels.extend(row.iter().copied().filter(|pixel| pixel.is_finite()));
         }
         let middle = median(&mut pixels);

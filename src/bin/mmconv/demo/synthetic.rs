@@ -35,7 +35,10 @@ pub fn write(path: &Path) -> Result<(), Failure> {
     let mut random = Random(1);
     for (channel, mut plane) in image.planes_mut()?.into_iter().enumerate() {
         for y in 0..NY {
-            plane.write_row(y, &row(channel, y, &mut random));
+            let row = row(channel, y, &mut random);
+            plane
+                .write_row(y, &row)
+                .map_err(|error| Failure::bug(chain(&error)))?;
         }
     }
     image.finish()?;
