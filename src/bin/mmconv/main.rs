@@ -8,6 +8,7 @@ mod demo;
 mod failure;
 mod help;
 mod info;
+mod inputs;
 mod json;
 mod out;
 mod report;
