@@ -10,7 +10,7 @@ use mmfits::progress::Observer;
 use mmfits::run::{FileReport, Job};
 
 use crate::args::Running;
-use crate::out::Results;
+use crate::out::{Results, tell};
 use crate::smooth;
 
 const STYLE: &str = "{prefix} [{bar:30}] {msg}  {bytes}/{total_bytes}  {bytes_per_sec}  {eta} left";
@@ -74,6 +74,11 @@ impl Observer for Watch<'_> {
 
     fn file_finished(&self, plan: &FilePlan, report: &FileReport) {
         let line = smooth::result(plan, Some(report.seconds), self.running);
-        self.bar.suspend(|| self.results.line(&line));
+        self.bar.suspend(|| {
+            self.results.line(&line);
+            if let Some(log) = report.beamlog.as_ref().filter(|_| self.running.verbose) {
+                tell(&format!("beam log: {}", log.display()));
+            }
+        });
     }
 }

@@ -98,7 +98,8 @@ impl<'a> File<'a> {
     /// What the header of an image says; none for tables and empty HDUs.
     fn seen(&self, number: usize, hdu: &Hdu) -> Option<Result<Seen, String>> {
         let is_image = matches!(hdu.kind(), HduKind::Primary | HduKind::Image);
-        if !hdu.is_compressed_image() && (!is_image || hdu.axes().len() < 2) {
+        let has_planes = hdu.axes().len() >= 2 && !hdu.axes().contains(&0);
+        if !hdu.is_compressed_image() && !(is_image && has_planes) {
             return None;
         }
         let image = Image::open(self.path, &HduChoice::Index(number));

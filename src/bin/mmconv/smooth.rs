@@ -3,7 +3,7 @@
 use mmfits::plan::FilePlan;
 use mmfits::run::prepare;
 
-use crate::args::{Running, Smooth};
+use crate::args::{Running, Smooth, Target};
 use crate::bar::Watch;
 use crate::failure::{Failure, Status};
 use crate::out::{Results, tell};
@@ -18,6 +18,9 @@ pub fn run(args: &Smooth, results: &Results) -> Result<Status, Failure> {
     let job = prepare(&request::build(args)?)?;
     if !running.quiet {
         tell(&report::plan(&job, running.verbose));
+        if let Some(note) = unused(&args.target) {
+            tell(note);
+        }
     }
     if running.dry_run {
         for file in job.files() {
@@ -30,8 +33,9 @@ pub fn run(args: &Smooth, results: &Results) -> Result<Status, Failure> {
     watch.close();
     let reports = reports?;
     if !running.quiet {
+        let made = reports.iter().filter(|report| !report.skipped);
         let seconds = reports.iter().map(|report| report.seconds).sum();
-        let files = words::plural(reports.len() as u64, "file");
+        let files = words::plural(made.count() as u64, "file");
         tell(&format!("done: {files} in {}", words::seconds(seconds)));
     }
     Ok(Status::Done)
@@ -44,4 +48,13 @@ pub fn result(file: &FilePlan, seconds: Option<f64>, running: &Running) -> Vec<u
     } else {
         file.facts.output.as_os_str().as_encoded_bytes().to_vec()
     }
+}
+
+/// What is to be said of flags that change nothing.
+fn unused(target: &Target) -> Option<&'static str> {
+    let given = target.bmaj.is_some() || target.target_from.is_some();
+    let shaped = target.circularise || target.round.is_some();
+    (given && shaped).then_some(
+        "note: --circularise and --round shape the common beam; a given target is taken as it is",
+    )
 }
