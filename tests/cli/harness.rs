@@ -88,7 +88,7 @@ impl Folder {
         let mut bytes = file(&header, beams.len());
         let beam = |[bmaj, bmin, bpa]: [f64; 3]| Beam::new(bmaj, bmin, bpa).unwrap();
         let beams: Vec<Option<Beam>> = beams.iter().map(|entry| entry.map(beam)).collect();
-        bytes.extend(table::write(&beams, beams.len() as u64, 1).unwrap());
+        bytes.extend(table::write(&beams, 1).unwrap());
         fs::write(self.join(name), bytes).unwrap();
     }
 }

@@ -99,7 +99,7 @@ impl<'a> File<'a> {
     fn seen(&self, number: usize, hdu: &Hdu) -> Option<Result<Seen, String>> {
         let is_image = matches!(hdu.kind(), HduKind::Primary | HduKind::Image);
         let has_planes = hdu.axes().len() >= 2 && !hdu.axes().contains(&0);
-        if !hdu.is_compressed_image() && !(is_image && has_planes) {
+        if !(hdu.is_compressed_image() || is_image && has_planes) {
             return None;
         }
         let image = Image::open(self.path, &HduChoice::Index(number));

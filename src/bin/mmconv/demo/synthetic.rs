@@ -43,7 +43,7 @@ pub fn write(path: &Path) -> Result<(), Failure> {
     }
     image.finish()?;
     let beams: Vec<Option<Beam>> = (0..CHANNELS).map(beam).collect();
-    let table = table::write(&beams, CHANNELS as u64, 1).map_err(|error| failed(chain(&error)))?;
+    let table = table::write(&beams, 1).map_err(|error| failed(chain(&error)))?;
     OpenOptions::new()
         .append(true)
         .open(path)
