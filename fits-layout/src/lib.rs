@@ -39,15 +39,19 @@
 pub mod bitpix;
 pub mod block;
 pub mod card;
+pub mod checksum;
 pub mod cube;
 pub mod error;
 pub mod hdu;
 pub mod header;
+pub mod table;
 
 pub use bitpix::Bitpix;
 pub use block::{BLOCK_BYTES, CARD_BYTES, padded_bytes};
 pub use card::{Card, Value};
+pub use checksum::Sum;
 pub use cube::Cube;
-pub use error::LayoutError;
+pub use error::{Compression, LayoutError};
 pub use hdu::{Hdu, HduKind, Layout};
 pub use header::Header;
+pub use table::{Cell, CellKind, Column, Table, TableBuilder};
