@@ -124,7 +124,8 @@ impl Codec {
         }
     }
 
-    /// Floating-point samples: NaN and infinities go through as they are.
+    /// Floating-point samples: NaN and infinities go through as they are, and so does the sign of
+    /// zero where nothing is scaled.
     fn scale<T: Real, const N: usize>(
         &self,
         bytes: &[u8],
@@ -132,6 +133,12 @@ impl Codec {
         stored: impl Fn([u8; N]) -> f64,
     ) {
         let (samples, _) = bytes.as_chunks::<N>();
+        if self.is_plain() {
+            for (value, &sample) in values.iter_mut().zip(samples) {
+                *value = T::rounded(stored(sample));
+            }
+            return;
+        }
         for (value, &sample) in values.iter_mut().zip(samples) {
             *value = T::rounded(self.bzero + self.bscale * stored(sample));
         }

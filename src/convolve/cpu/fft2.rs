@@ -131,7 +131,10 @@ impl<T: Real> Transform<'_, T> {
         let turn = |(group, columns): (usize, &mut [Complex<T>])| {
             for (number, worker) in workers.iter().enumerate() {
                 let before = number * BAND_ROWS;
-                let rows = count.saturating_sub(before).min(BAND_ROWS);
+                if before >= count {
+                    break;
+                }
+                let rows = (count - before).min(BAND_ROWS);
                 let origin = (group * TILE_COLUMNS, first + before);
                 rows_to_columns(
                     &worker.band[..rows * width],
