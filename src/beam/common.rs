@@ -56,10 +56,10 @@ pub fn common_beam(beams: &[Beam]) -> Result<Beam, BeamError> {
     };
     let points: Vec<Point> = set.iter().map(|beam| Point::of(beam, scale)).collect();
     let optimum = solve(&points);
-    if let [only] = optimum.members.as_slice() {
-        if let Some(beam) = set.get(*only) {
-            return Ok(*beam);
-        }
+    if let [only] = optimum.members.as_slice()
+        && let Some(beam) = set.get(*only)
+    {
+        return Ok(*beam);
     }
     verified(optimum.point, &points, scale)
 }

@@ -77,21 +77,48 @@ struct Found<'a> {
     tables: u64,
 }
 
+/// The HDUs of the beam tables that go stale with the beams of the image in HDU `image`: all of
+/// the file where it is the only image, else those between it and the next image.
+#[must_use]
+pub fn belonging(layout: &Layout, image: usize) -> Vec<usize> {
+    let is_image = |hdu: &Hdu| {
+        matches!(hdu.kind(), HduKind::Primary | HduKind::Image) && hdu.axes().len() >= 2
+    };
+    let images = layout.hdus.iter().filter(|hdu| is_image(hdu)).count();
+    let numbered = layout.hdus.iter().enumerate();
+    let after = numbered.skip(if images > 1 {
+        image.saturating_add(1)
+    } else {
+        0
+    });
+    after
+        .take_while(|(index, hdu)| *index == image || !(images > 1 && is_image(hdu)))
+        .filter(|(_, hdu)| matches!(beam_table(hdu), Ok(Some(_))))
+        .map(|(index, _)| index)
+        .collect()
+}
+
+/// The table of an HDU that is a beam table.
+fn beam_table(hdu: &Hdu) -> Result<Option<Table>, BeamError> {
+    let named = hdu
+        .name()
+        .is_some_and(|name| name.to_ascii_uppercase().contains("BEAMS"));
+    if hdu.kind() != HduKind::BinTable || !named {
+        return Ok(None);
+    }
+    let table = Table::of(hdu).map_err(BeamError::Header)?;
+    let has_beams = ["BMAJ", "BMIN", "BPA"]
+        .iter()
+        .all(|name| table.column(name).is_some());
+    Ok(has_beams.then_some(table))
+}
+
 /// The beam table that belongs to the image in HDU `image`: the first after it, else the first.
 fn find(layout: &Layout, image: usize) -> Result<Option<Found<'_>>, BeamError> {
     let mut all = Vec::new();
     for (index, hdu) in layout.hdus.iter().enumerate() {
-        let named = hdu
-            .name()
-            .is_some_and(|name| name.to_ascii_uppercase().contains("BEAMS"));
-        if hdu.kind() == HduKind::BinTable && named {
-            let table = Table::of(hdu).map_err(BeamError::Header)?;
-            if ["BMAJ", "BMIN", "BPA"]
-                .iter()
-                .all(|name| table.column(name).is_some())
-            {
-                all.push((index, hdu, table));
-            }
+        if let Some(table) = beam_table(hdu)? {
+            all.push((index, hdu, table));
         }
     }
     let tables = all.len() as u64;
