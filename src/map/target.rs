@@ -2,6 +2,7 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::ops::Range;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 use memmap2::MmapMut;
@@ -92,6 +93,8 @@ fn open_locked(path: &Path) -> Result<File, MapError> {
             .write(true)
             .create(true)
             .truncate(false)
+            // A link at this name leads to somebody else's file.
+            .custom_flags(libc::O_NOFOLLOW)
             .open(path)
             .map_err(create)?;
         match file.try_lock() {
@@ -102,9 +105,14 @@ fn open_locked(path: &Path) -> Result<File, MapError> {
         }
         // A run that ended just now may have given this very file its final name: writing to it
         // then would destroy a finished output.
-        let opened = FileId::of(&file.metadata().map_err(create)?);
-        if FileId::at(path).map_err(create)? == Some(opened) {
+        let metadata = file.metadata().map_err(create)?;
+        let named = FileId::at(path).map_err(create)? == Some(FileId::of(&metadata));
+        if named && metadata.nlink() == 1 {
             return Ok(file);
+        }
+        // So may one that was killed before it could drop the working name.
+        if named {
+            std::fs::remove_file(path).map_err(create)?;
         }
     }
     Err(MapError::Locked)
@@ -177,8 +185,30 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_has_its_final_name_too_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let (part, output) = (folder.path().join("x.part"), folder.path().join("x"));
+        std::fs::write(&part, "finished").unwrap();
+        std::fs::hard_link(&part, &output).unwrap();
+        Target::create(&part, 3).unwrap();
+        assert_eq!(std::fs::read(&output).unwrap(), b"finished");
+    }
+
+    #[test]
+    fn a_link_is_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (part, other) = (folder.path().join("x.part"), folder.path().join("other"));
+        std::fs::write(&other, "precious").unwrap();
+        std::os::unix::fs::symlink(&other, &part).unwrap();
+        assert!(matches!(
+            Target::create(&part, 3),
+            Err(MapError::Create { .. })
+        ));
+        assert_eq!(std::fs::read(&other).unwrap(), b"precious");
+    }
+
+    #[test]
     fn blocks_are_really_reserved() {
-        use std::os::unix::fs::MetadataExt;
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.part");
         let _target = Target::create(&path, 1 << 20).unwrap();
