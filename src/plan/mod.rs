@@ -7,7 +7,7 @@ pub mod convolution;
 mod error;
 pub mod extents;
 pub mod note;
-pub mod padding;
+mod padding;
 pub mod spec;
 pub mod target;
 
@@ -16,6 +16,7 @@ use std::path::PathBuf;
 pub use convolution::Convolution;
 pub use error::PlanError;
 pub use note::Note;
+pub use padding::{padded_grid, padded_length};
 pub use spec::{
     Edge, HduChoice, Mode, NanRule, Precision, RefChannel, Spec, TargetChoice, UnitChoice,
 };
@@ -315,6 +316,6 @@ impl Planner<'_> {
             fwhm_px: kernel.marginal_fwhm_x_px().max(kernel.marginal_fwhm_y_px()),
             length: nx.max(ny),
         };
-        padding::padded_grid(self.spec.edge, nx, ny, kernel).ok_or_else(too_wide)
+        padded_grid(self.spec.edge, nx, ny, kernel).ok_or_else(too_wide)
     }
 }
