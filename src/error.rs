@@ -29,7 +29,11 @@ pub enum Blame {
 
 /// What failed, with the file and, where there is one, the plane.
 #[derive(Debug)]
-pub struct Error {
+pub struct Error(Box<Context>);
+
+/// Boxed, so that a `Result` with an [`Error`] is as small as a pointer.
+#[derive(Debug)]
+struct Context {
     path: Option<PathBuf>,
     plane: Option<u64>,
     stage: Stage,
@@ -37,67 +41,67 @@ pub struct Error {
 
 impl Error {
     pub(crate) fn new(path: &Path, stage: Stage) -> Self {
-        Self {
+        Self(Box::new(Context {
             path: Some(path.to_owned()),
             plane: None,
             stage,
-        }
+        }))
     }
 
     pub(crate) fn general(stage: Stage) -> Self {
-        Self {
+        Self(Box::new(Context {
             path: None,
             plane: None,
             stage,
-        }
+        }))
     }
 
     pub(crate) fn in_plane(mut self, plane: u64) -> Self {
-        self.plane = Some(plane);
+        self.0.plane = Some(plane);
         self
     }
 
     /// The file it is about.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
-        self.path.as_deref()
+        self.0.path.as_deref()
     }
 
     /// The plane it is about, from 0 in file order.
     #[must_use]
     pub fn plane(&self) -> Option<u64> {
-        self.plane
+        self.0.plane
     }
 
     /// The stage that failed.
     #[must_use]
     pub fn stage(&self) -> &Stage {
-        &self.stage
+        &self.0.stage
     }
 
     /// Who can mend it.
     #[must_use]
     pub fn blame(&self) -> Blame {
-        self.stage.blame()
+        self.0.stage.blame()
     }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (&self.path, self.plane) {
+        match (&self.0.path, self.0.plane) {
             (Some(path), Some(plane)) => write!(f, "{}, plane {plane}", path.display()),
             (Some(path), None) => write!(f, "{}", path.display()),
             (None, Some(plane)) => write!(f, "plane {plane}"),
-            (None, None) => write!(f, "{}", self.stage),
+            (None, None) => write!(f, "{}", self.0.stage),
         }
     }
 }
 
 impl StdError for Error {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        match (&self.path, self.plane) {
-            (None, None) => self.stage.inner().source(),
-            _ => Some(self.stage.inner()),
+        match (&self.0.path, self.0.plane) {
+            (None, None) => self.0.stage.inner().source(),
+            _ => Some(self.0.stage.inner()),
         }
     }
 }

@@ -76,17 +76,16 @@ pub(super) fn numbered_beams(
 /// The value of the first of `keywords` that is there. A value left undefined, the form a NaN
 /// takes in a header (FITS 4.0, 4.2.4 has none), is NaN.
 fn needed(header: &Header, keywords: &[String]) -> Result<f64, BeamError> {
-    for keyword in keywords.iter().filter(|keyword| header.contains(keyword)) {
-        return Ok(header
-            .real(keyword)
-            .map_err(BeamError::Header)?
-            .unwrap_or(f64::NAN));
+    match keywords.iter().find(|keyword| header.contains(keyword)) {
+        Some(keyword) => {
+            let value = header.real(keyword).map_err(BeamError::Header)?;
+            Ok(value.unwrap_or(f64::NAN))
+        }
+        None => Err(BeamError::CardMissing {
+            keyword: keywords.join(" or "),
+            present: "BMAJn of other channels".to_owned(),
+        }),
     }
-    let keyword = keywords.join(" or ");
-    Err(BeamError::CardMissing {
-        keyword,
-        present: "BMAJn of other channels".to_owned(),
-    })
 }
 
 /// The largest n of the cards BMAJn.

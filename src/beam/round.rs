@@ -1,6 +1,7 @@
 //! Beams for people: circles, and axes rounded up to a step, still reachable by every input.
 //! The exact common beam is found in `common`.
 
+use super::angle::cos_sin;
 use super::{Beam, BeamError, Covariance};
 
 /// How near a multiple of the step a value counts as being it.
@@ -24,8 +25,8 @@ pub fn smallest_circle(beams: &[Beam]) -> Result<Beam, BeamError> {
 /// angle up to a multiple of `bpa_step_deg`; a value within 1e-9 of a multiple is that multiple.
 ///
 /// Turning an ellipse can make it miss a beam that it contained. Then the axes are raised by
-/// further steps, as few as it takes, until all of `beams` are contained again (those that
-/// `beam` contained; it may be the common beam of them, or larger).
+/// further steps, to the least area that contains all of `beams` again (those that `beam`
+/// contained; it may be the common beam of them, or larger).
 ///
 /// # Errors
 /// [`BeamError::BadStep`] for a step that is not a positive finite number.
@@ -54,6 +55,9 @@ pub fn round_up(
         .filter(|inner| beam.contains(inner))
         .map(Beam::covariance)
         .collect();
+    if rounded.contains(&inner) {
+        return rounded.beam();
+    }
     rounded.raised(&inner).beam()
 }
 
@@ -108,57 +112,113 @@ struct Rounded {
 
 impl Rounded {
     fn beam(&self) -> Result<Beam, BeamError> {
-        let (one, other) = (self.step.value(self.major), self.step.value(self.minor));
-        Beam::new(one.max(other), one.min(other), self.bpa_deg)
-    }
-
-    fn more(&self, major: f64, minor: f64) -> Self {
-        Self {
-            major: self.major + major,
-            minor: self.minor + minor,
-            ..*self
-        }
+        Beam::new(
+            self.step.value(self.major),
+            self.step.value(self.minor),
+            self.bpa_deg,
+        )
     }
 
     fn contains(&self, inner: &[Covariance]) -> bool {
         let Ok(beam) = self.beam() else { return false };
         let outer = beam.covariance();
-        inner
-            .iter()
-            .all(|inner| outer.minus(*inner).eigenvalues().1 >= -SLACK * inner.eigenvalues().0)
+        let holds = |inner: &Covariance| {
+            outer.minus(*inner).eigenvalues().1 >= -SLACK * inner.eigenvalues().0
+        };
+        inner.iter().all(holds)
     }
 
-    /// With as few further steps as contain all of `inner`: first on both axes alike, of which
-    /// the minor, then the major gives back what it can. Each search is over a property that
-    /// stays true once it is, so halving finds its least count.
+    /// The least area, in whole steps, that contains all of `inner` at this angle and is no
+    /// smaller than this in either axis.
+    ///
+    /// In the frame of the angle the answer is diagonal, diag(a², b²), and contains a matrix of
+    /// elements p, q along and across and r between them where (a² − p)(b² − q) ≥ r². So b tells
+    /// the least a; and a·b, which has one valley, is searched over whole steps of b.
     fn raised(&self, inner: &[Covariance]) -> Self {
-        if self.contains(inner) {
-            return *self;
+        let framed: Vec<Framed> = inner.iter().map(|c| Framed::of(*c, self.bpa_deg)).collect();
+        let widest = |element: fn(&Framed) -> f64| framed.iter().map(element).fold(0.0, f64::max);
+        let at = |minor: f64| {
+            let b2 = self.step.value(minor).powi(2);
+            let needed = framed
+                .iter()
+                .map(|one| one.along_for(b2))
+                .fold(0.0, f64::max);
+            let major = self.step.count_up(needed.sqrt()).max(self.major).max(minor);
+            Self {
+                major,
+                minor,
+                ..*self
+            }
+        };
+        let area = |minor: f64| at(minor).major * minor;
+        let mut low = self
+            .minor
+            .max(self.step.count_up(widest(|one| one.across).sqrt()));
+        let mut high = low.max(self.step.count_up(widest(|one| one.largest).sqrt()));
+        while high - low > 2.0 {
+            let third = ((high - low) / 3.0).floor().max(1.0);
+            if area(low + third) <= area(high - third) {
+                high -= third;
+            } else {
+                low += third;
+            }
         }
-        let both = least_count(|more| self.more(more, more).contains(inner));
-        let minor = least_count(|more| self.more(both, more.min(both)).contains(inner)).min(both);
-        let major = least_count(|more| self.more(more.min(both), minor).contains(inner)).min(both);
-        self.more(major, minor)
+        let between = [low, 0.5 * (low + high), high].map(f64::floor);
+        let best = between
+            .into_iter()
+            .min_by(|one, two| area(*one).total_cmp(&area(*two)));
+        let mut raised = at(best.unwrap_or(high));
+        // Rounding of the frame can leave it a hair short.
+        for _ in 0..64 {
+            if raised.contains(inner) {
+                break;
+            }
+            let more = (1e-9 * raised.major).ceil();
+            raised = Self {
+                major: raised.major + more,
+                minor: raised.minor + more,
+                ..raised
+            };
+        }
+        raised
     }
 }
 
-/// The least whole number from 0 for which `holds`, which holds for all above it.
-fn least_count(holds: impl Fn(f64) -> bool) -> f64 {
-    if holds(0.0) {
-        return 0.0;
-    }
-    let mut enough = 1.0;
-    while !holds(enough) && enough < 1e15 {
-        enough *= 2.0;
-    }
-    let mut lacking = (0.5 * enough).floor();
-    while enough - lacking > 1.0 {
-        let middle = (0.5 * (enough + lacking)).floor();
-        if holds(middle) {
-            enough = middle;
-        } else {
-            lacking = middle;
+/// A covariance in the frame of a position angle.
+#[derive(Clone, Copy, Debug)]
+struct Framed {
+    /// Element along the angle.
+    along: f64,
+    /// Element across it.
+    across: f64,
+    /// Square of the element between.
+    between2: f64,
+    /// Largest eigenvalue.
+    largest: f64,
+}
+
+impl Framed {
+    fn of(covariance: Covariance, bpa_deg: f64) -> Self {
+        let Covariance { ee, en, nn } = covariance;
+        let (c, s) = cos_sin(bpa_deg);
+        let between = (ee - nn) * s * c + en * (c - s) * (c + s);
+        Self {
+            along: ee * s * s + 2.0 * en * s * c + nn * c * c,
+            across: ee * c * c - 2.0 * en * s * c + nn * s * s,
+            between2: between * between,
+            largest: covariance.eigenvalues().0,
         }
     }
-    enough
+
+    /// The least square of the major axis that contains this with `b2` across; infinite if none.
+    fn along_for(&self, b2: f64) -> f64 {
+        let room = b2 - self.across;
+        if room > 0.0 {
+            self.along + self.between2 / room
+        } else if self.between2 == 0.0 && room == 0.0 {
+            self.along
+        } else {
+            f64::INFINITY
+        }
+    }
 }

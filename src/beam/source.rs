@@ -15,7 +15,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use fits_layout::{Hdu, Header, Layout, Value};
+use fits_layout::{Card, Hdu, Header, Layout, Value};
 
 use super::entry::Entries;
 use super::{Beam, BeamError, BeamNote, Relation, cards, history, log, table};
@@ -299,7 +299,7 @@ fn differ(used: &Resolved, other: &Resolved) -> bool {
 
 /// Whether the header says `CASAMBM = T`, as a logical or, as some write it, as a string.
 fn is_flagged(header: &Header) -> bool {
-    match header.first("CASAMBM").map(|card| card.value()) {
+    match header.first("CASAMBM").map(Card::value) {
         Some(Ok(Value::Logical(flag))) => flag,
         Some(Ok(Value::Text(text))) => {
             matches!(text.trim().to_ascii_uppercase().as_str(), "T" | "TRUE")

@@ -405,6 +405,3 @@ pub fn write(beams: &[Option<Beam>], stokes: u64) -> Result<Vec<u8>, BeamError> 
     }
     table.hdu_bytes().map_err(BeamError::Header)
 }
-
-#[cfg(test)]
-mod tests;

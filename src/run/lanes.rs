@@ -56,14 +56,14 @@ impl Planes<'_> {
         let queue: Queue<'_> = Mutex::new(slots.into_iter().enumerate());
         let (stop, failure) = (AtomicBool::new(false), Mutex::new(None));
         pool.broadcast(|context| {
-            if context.index() < plan.lanes.max(1) {
-                if let Err(error) = self.lane(&workload, &queue, &stop) {
-                    stop.store(true, Ordering::Relaxed);
-                    failure
-                        .lock()
-                        .unwrap_or_else(PoisonError::into_inner)
-                        .get_or_insert(error);
-                }
+            if context.index() < plan.lanes.max(1)
+                && let Err(error) = self.lane(&workload, &queue, &stop)
+            {
+                stop.store(true, Ordering::Relaxed);
+                failure
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .get_or_insert(error);
             }
         });
         failure
