@@ -131,6 +131,10 @@ impl Run<'_> {
         self
     }
 
+    pub fn arg(self, arg: &str) -> Self {
+        self.args([arg])
+    }
+
     pub fn path(mut self, path: &Path) -> Self {
         self.args.push(path.into());
         self

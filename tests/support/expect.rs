@@ -1,6 +1,6 @@
 //! Comparisons that say which pixel is wrong, with both values; NaN is a value.
 
-use super::read::ReadHdu;
+use super::read::{Fits, ReadHdu};
 use super::sky::{Beam, Grid};
 
 /// What single-precision smoothing of a unit peak must reach.
@@ -56,6 +56,20 @@ pub fn check_planes_of(hdu: &ReadHdu, targets: &[Beam], blank: &[usize], tol: f6
 pub fn check_planes(hdu: &ReadHdu, target: Beam, blank: &[usize]) {
     let n = hdu.planes().len();
     check_planes_of(hdu, &vec![target; n], blank, TOL);
+}
+
+/// The beams of an output's BEAMS table, in row order.
+pub fn table_beams(fits: &Fits) -> Vec<Beam> {
+    let table = fits.named("BEAMS").expect("a BEAMS table");
+    let column = |name: &str| table.column(name).expect("a column");
+    let (a, b, p) = (column("BMAJ"), column("BMIN"), column("BPA"));
+    (0..a.len()).map(|i| [a[i], b[i], p[i]]).collect()
+}
+
+/// Each plane of an output with a BEAMS table is the Gaussian of its row; float32 axes allowed
+/// for in the tolerance.
+pub fn check_planes_of_table(fits: &Fits, blank: &[usize]) {
+    check_planes_of(fits.primary(), &table_beams(fits), blank, 1e-4);
 }
 
 /// Fails unless both images hold the same bytes.

@@ -25,8 +25,14 @@ pub mod write;
 
 pub use bench::{Bench, Outcome};
 pub use card::Cards;
-pub use expect::{check_planes, close, close_to, same_bits};
+pub use expect::{
+    check_planes, check_planes_of, check_planes_of_table, close, close_to, same_bits, same_blanks,
+    table_beams,
+};
 pub use read::{Fits, ReadHdu};
-pub use scene::{BeamTable, Order, cube, cube_cards, image, put_cube, put_image};
-pub use sky::{BEAMS5, Beam, Grid, Matrix, OLD, PIX, TGT, Wcs};
+pub use scene::{
+    BeamTable, Order, beam_cards, beam_log, beam_log_of, casambm, cube, cube_cards, hypercube,
+    image, image_cards, put_cube, put_image,
+};
+pub use sky::{BEAMS5, Beam, Grid, Matrix, OLD, PIX, TGT, Wcs, area_ratio, margin, same_beam};
 pub use write::{Column, Hdu, Samples};

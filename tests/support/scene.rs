@@ -85,6 +85,29 @@ pub fn cube_axes(order: Order, channels: usize, stokes: usize) -> Vec<usize> {
     }
 }
 
+/// A single-precision cube of any axis order; `beam` is asked for each channel and Stokes.
+pub fn hypercube(
+    order: Order,
+    (channels, stokes): (usize, usize),
+    beam: impl Fn(usize, usize) -> Beam,
+    extra: &Cards,
+) -> Hdu {
+    let mut all = Vec::new();
+    if order == Order::Askap {
+        (0..stokes).for_each(|s| all.extend((0..channels).map(|c| beam(c, s))));
+    } else {
+        (0..channels).for_each(|c| all.extend((0..stokes).map(|s| beam(c, s))));
+    }
+    let axes = cube_axes(order, channels, stokes);
+    let cards = cube_cards(order).and(extra);
+    Hdu::primary(&axes, &Samples::f32(&planes(&all)), &cards)
+}
+
+/// The card that announces a BEAMS table.
+pub fn casambm() -> Cards {
+    Cards::new().set("CASAMBM", true)
+}
+
 /// One plane after the other, each a source shaped like its beam.
 pub fn planes(beams: &[Beam]) -> Vec<f64> {
     beams
@@ -102,7 +125,7 @@ pub fn cube(beams: &[Beam], extra: &Cards) -> Hdu {
 
 /// Writes a cube with its BEAMS table as `NAME.fits`.
 pub fn put_cube(bench: &Bench, name: &str, beams: &[Beam]) -> PathBuf {
-    let hdu = cube(beams, &Cards::new().set("CASAMBM", true));
+    let hdu = cube(beams, &casambm());
     bench.put(name, &[hdu, BeamTable::new(beams).hdu()])
 }
 
