@@ -31,8 +31,8 @@ pub use expect::{
 };
 pub use read::{Fits, ReadHdu};
 pub use scene::{
-    BeamTable, Order, beam_cards, beam_log, beam_log_of, casambm, cube, cube_cards, hypercube,
-    image, image_cards, put_cube, put_image,
+    BeamTable, OTHERS, Order, beam_cards, beam_log, beam_log_of, casambm, cube, cube_cards,
+    hypercube, image, image_cards, put_cube, put_image, put_pair,
 };
 pub use sky::{BEAMS5, Beam, Grid, Matrix, OLD, PIX, TGT, Wcs, area_ratio, margin, same_beam};
 pub use write::{Column, Hdu, Samples};

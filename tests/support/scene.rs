@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use super::Bench;
 use super::card::Cards;
-use super::sky::{Beam, Grid, Wcs};
+use super::sky::{Beam, Grid, OLD, Wcs};
 use super::write::{Column, Hdu, Samples};
 
 /// BMAJ, BMIN and BPA cards, degrees.
@@ -127,6 +127,28 @@ pub fn cube(beams: &[Beam], extra: &Cards) -> Hdu {
 pub fn put_cube(bench: &Bench, name: &str, beams: &[Beam]) -> PathBuf {
     let hdu = cube(beams, &casambm());
     bench.put(name, &[hdu, BeamTable::new(beams).hdu()])
+}
+
+/// Other beams for a second cube, so that natural mode has work to do.
+pub const OTHERS: [Beam; 5] = [
+    [17.0, 10.0, 70.0],
+    [18.0, 10.5, 73.0],
+    [19.0, 11.0, 76.0],
+    [20.0, 11.5, 79.0],
+    [21.0, 12.0, 82.0],
+];
+
+/// Two cubes `c` and `d` with tables of these rows, and CRPIX3 of both.
+pub fn put_pair(bench: &Bench, rows: [&[Beam]; 2], crpix3: f64) {
+    for (name, rows) in ["c", "d"].into_iter().zip(rows) {
+        let shapes: Vec<Beam> = rows
+            .iter()
+            .map(|b| if b[0].is_nan() { OLD } else { *b })
+            .collect();
+        let mut hdu = cube(&shapes, &casambm());
+        hdu.cards = Cards(hdu.cards).set("CRPIX3", crpix3).0;
+        bench.put(name, &[hdu, BeamTable::new(rows).hdu()]);
+    }
 }
 
 /// A BEAMS table in the making. Values are written as given, whatever the units say.
