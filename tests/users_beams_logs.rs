@@ -1,4 +1,5 @@
-//! USERS.md 1a, B25 to B27: beam logs and the reference channel, through the command. One test or more for each id; the right pixels are analytic.
+//! USERS.md 1a, B25 to B27: beam logs and the reference channel, through the command.
+//! One test or more for each id; the right pixels are analytic.
 
 #![allow(
     clippy::unwrap_used,

@@ -341,7 +341,7 @@ fn b34_a_source_that_is_not_there_is_refused() {
             .run();
         run.refused(3, &["c.fits"]);
     }
-    put_beamless(&bench, "d");
+    bench.put("d", &[cube(&BEAMS5, &Cards::new())]);
     bench
         .smooth_to(TGT)
         .file("d")

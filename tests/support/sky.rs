@@ -157,6 +157,38 @@ impl Grid {
         (-4.0 * std::f64::consts::LN_2 * r2).exp()
     }
 
+    /// What a single pixel of value 1 at the grid's `(x0, y0)` becomes when `from` is carried to
+    /// `to`: the kernel, with Jy/beam's gain if `per_beam`. Both kernel axes must be wide.
+    pub fn response(&self, from: Beam, to: Beam, per_beam: bool) -> Vec<f64> {
+        let k = kernel(from, to);
+        let m = &self.matrix;
+        let pixel = (m[0][0] * m[1][1] - m[0][1] * m[1][0]).abs();
+        let area = std::f64::consts::PI / (4.0 * std::f64::consts::LN_2) * k[0] * k[1];
+        let gain = if per_beam { area_ratio(to, from) } else { 1.0 };
+        self.gaussian(k)
+            .iter()
+            .map(|v| v * gain * pixel / area)
+            .collect()
+    }
+
+    /// The share of a flat field that reaches each column when only `valid` columns hold it and
+    /// rows and columns repeat.
+    #[allow(clippy::cast_precision_loss)]
+    pub fn column_weights(&self, kernel: Beam, valid: impl Fn(usize) -> bool) -> Vec<f64> {
+        let sigma2 =
+            covariance(kernel)[0] / (8.0 * std::f64::consts::LN_2) / self.matrix[0][0].powi(2);
+        let n = i64::try_from(self.nx).unwrap();
+        let bell = |d: i64| (-0.5 * (d * d) as f64 / sigma2).exp();
+        let total: f64 = (-5 * n..5 * n).map(bell).sum();
+        let weight = |x: i64| -> f64 {
+            (-5 * n..5 * n)
+                .filter(|d| valid(usize::try_from((x + d).rem_euclid(n)).unwrap()))
+                .map(bell)
+                .sum()
+        };
+        (0..n).map(|x| weight(x) / total).collect()
+    }
+
     pub fn pixels(&self) -> usize {
         self.nx * self.ny
     }
