@@ -116,6 +116,16 @@ impl Bench {
     }
 }
 
+/// Cuts a file to this length.
+pub fn cut(path: &Path, length: u64) {
+    std::fs::OpenOptions::new()
+        .write(true)
+        .open(path)
+        .unwrap()
+        .set_len(length)
+        .unwrap();
+}
+
 /// A command line in the making.
 #[derive(Debug)]
 pub struct Run<'a> {

@@ -23,7 +23,7 @@ pub mod scene;
 pub mod sky;
 pub mod write;
 
-pub use bench::{Bench, Outcome};
+pub use bench::{Bench, Outcome, cut};
 pub use card::Cards;
 pub use expect::{
     check_planes, check_planes_of, check_planes_of_table, close, close_to, same_bits, same_blanks,
