@@ -508,7 +508,7 @@ fn n15_the_text_of_the_unit_is_kept() {
     for line in [
         "BUNIT   = 'beam-1 Jy'          / odd order",
         "BUNIT   = 'JY/BEAM '",
-        "BUNIT   ='Jy/beam'",
+        "BUNIT   = 'Jy/beam'",
     ] {
         let g = Grid::default();
         let cards = image_cards(OLD).without("BUNIT").line(line);
