@@ -11,7 +11,7 @@ use std::ops::{Add, AddAssign};
 const FOLD_BYTES: usize = 1 << 30;
 
 /// A ones'-complement sum of big-endian 32-bit words: the sum of the whole is the sum of the sums
-/// of its parts, in any order (FITS 4.0, appendix J.1).
+/// of its parts, in any order (FITS 4.0, appendix J).
 ///
 /// ```
 /// use fits_layout::Sum;
@@ -86,7 +86,7 @@ impl Sum {
     }
 
     /// The sum, or its complement, as the 16 letters and digits of CHECKSUM, already turned by the
-    /// byte that the card's quote takes (FITS 4.0, appendix J.2).
+    /// byte that the card's quote takes (FITS 4.0, appendix J).
     #[must_use]
     pub fn encode(self, complement: bool) -> [u8; 16] {
         let value = if complement { !self.0 } else { self.0 };
@@ -227,7 +227,7 @@ mod tests {
 
     #[test]
     fn ascii_form_is_that_of_the_standard() {
-        // FITS 4.0, appendix J.2.3: 868229149 is hcHjjc9ghcEghc9g when complemented
+        // FITS 4.0, appendix J: 868229149 is hcHjjc9ghcEghc9g when complemented
         let sum = Sum::from_value(868_229_149);
         assert_eq!(&sum.encode(true), b"hcHjjc9ghcEghc9g");
         assert_eq!(Sum::decode(b"hcHjjc9ghcEghc9g", true), sum);

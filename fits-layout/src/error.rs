@@ -238,6 +238,14 @@ impl fmt::Display for LayoutError {
 }
 
 impl LayoutError {
+    /// The same error, now that the place of its card is known.
+    pub(crate) fn at(mut self, place: Option<u64>) -> Self {
+        if let Self::BadValue { offset, .. } = &mut self {
+            *offset = place;
+        }
+        self
+    }
+
     /// Text of the errors of writing.
     fn write_side(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -157,25 +157,10 @@ impl Header {
             let Some(card) = self.cards.get(position).filter(|card| card.has_value()) else {
                 continue;
             };
-            return match card.value() {
-                Ok(Value::Undefined) => Ok(None),
-                Ok(value) => Ok(Some((position, value))),
-                Err(LayoutError::BadValue {
-                    keyword,
-                    found,
-                    expected,
-                    ..
-                }) => {
-                    let offset = self.card_offset(position);
-                    Err(LayoutError::BadValue {
-                        keyword,
-                        offset,
-                        found,
-                        expected,
-                    })
-                }
-                Err(error) => Err(error),
-            };
+            let value = card
+                .value()
+                .map_err(|error| error.at(self.card_offset(position)))?;
+            return Ok((value != Value::Undefined).then_some((position, value)));
         }
         Ok(None)
     }

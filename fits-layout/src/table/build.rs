@@ -228,7 +228,7 @@ impl TableBuilder {
         Ok(header)
     }
 
-    /// The whole HDU in blocks: header, then rows padded with zeros (FITS 4.0, 7.3.2).
+    /// The whole HDU in blocks: header, then rows padded with zeros (FITS 4.0, 7.3.3).
     ///
     /// # Errors
     /// As [`TableBuilder::header`].

@@ -218,7 +218,7 @@ impl Table {
         }
     }
 
-    /// Bit `index` of an X cell, the high bit of a byte first (FITS 4.0, 7.3.3.2).
+    /// Bit `index` of an X cell, the high bit of a byte first (FITS 4.0, 7.3.3.1).
     #[must_use]
     pub fn bit(&self, data: &[u8], row: u64, column: &Column, index: u64) -> Option<bool> {
         if column.kind != CellKind::Bit || index >= column.repeat {
