@@ -1,5 +1,6 @@
 //! The CPU backend against the naive Fourier sums: every kind of size, kernel, edge, rule for
 //! blanks and precision.
+#![allow(clippy::expect_used, clippy::panic, reason = "helpers of tests")]
 
 mod planes;
 

@@ -1,5 +1,6 @@
 //! The golden images, whose answers were computed in float64 by independent programs, through
 //! the library's planes and backends. The convolutions are put together here by hand.
+#![allow(clippy::expect_used, clippy::panic, reason = "helpers of tests")]
 
 mod planes;
 

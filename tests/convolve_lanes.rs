@@ -1,5 +1,6 @@
 //! Lanes of the CPU backend: exact memory, no memory of earlier planes, any number of threads,
 //! and planes that do not belong to them.
+#![allow(clippy::expect_used, clippy::panic, reason = "helpers of tests")]
 
 mod planes;
 

@@ -1,4 +1,5 @@
 //! What must hold for every backend, kernel and precision, whatever the pixels.
+#![allow(clippy::expect_used, clippy::panic, reason = "helpers of tests")]
 
 mod planes;
 
@@ -156,7 +157,7 @@ fn with_two_even_lengths_the_mirror_changes_only_the_checkerboard() {
         let expected = smooth(backend, &image, precision, &direct);
         for found in by_way_of_the_mirror(backend, &image, precision, (Edge::Wrap, NanRule::Keep)) {
             let off = |x: usize, y: usize| {
-                let sign = if (x + y) % 2 == 0 { 1.0 } else { -1.0 };
+                let sign = if (x + y).is_multiple_of(2) { 1.0 } else { -1.0 };
                 sign * (found.at(x, y) - expected.at(x, y))
             };
             for (x, y) in (0..nx).flat_map(|x| (0..ny).map(move |y| (x, y))) {

@@ -1,5 +1,6 @@
 //! Samples to values and back, for every BITPIX; bytes written down by hand or by the standard
 //! library, never by the code under test.
+#![allow(clippy::expect_used, clippy::panic, reason = "helpers of tests")]
 
 use fits_layout::Bitpix;
 use mmfits::plane::{Codec, PlaneError, PlaneMut, PlaneRef};

@@ -3,7 +3,7 @@
 //!
 //! A [`Backend`] makes [`Lane`]s; a lane is all the memory that one plane in flight needs, made
 //! once and used for plane after plane. What every backend computes is written down in
-//! [`reference`] as plainly as it can be: pixels that are not finite are blank and count as zero;
+//! [`reference`](mod@reference) as plainly as it can be: pixels that are not finite are blank and count as zero;
 //! the spectrum of the plane, padded with zeros to the [`Convolution`]'s grid, is multiplied by
 //! the [transfer function](crate::kernel::GaussianTransfer), symmetric at the Nyquist bins; then
 //! the [`NanRule`](crate::plan::NanRule) says which pixels are blank in the result.

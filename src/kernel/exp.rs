@@ -19,25 +19,24 @@ pub(super) fn exp(x: f64) -> f64 {
     let rounded = x * LOG2_E + ROUND;
     let n = rounded - ROUND;
     let r = (x - n * LN_2_HIGH) - n * LN_2_LOW;
-    let mut series = TAYLOR[0];
-    for coefficient in &TAYLOR[1..] {
-        series = series * r + coefficient;
-    }
+    let c = &TAYLOR;
+    let (r2, r4) = (r * r, (r * r) * (r * r));
+    let low = (c[0] + c[1] * r) + (c[2] + c[3] * r) * r2;
+    let middle = (c[4] + c[5] * r) + (c[6] + c[7] * r) * r2;
+    let high = (c[8] + c[9] * r) + (c[10] + c[11] * r) * r2;
+    let series = low + r4 * (middle + r4 * (high + r4 * (c[12] + c[13] * r)));
     let power = f64::from_bits((rounded.to_bits() << 52).wrapping_add(1023 << 52));
     series * power
 }
 
-/// 1/13!, 1/12!, … 1/1!, 1/0!.
+/// 1/0!, 1/1!, … 1/13!.
 const TAYLOR: [f64; 14] = {
     let mut coefficients = [1.0; 14];
-    let mut term = 13;
-    let mut factorial = 1.0;
-    while term > 0 {
-        coefficients[term - 1] = {
-            factorial *= (14 - term) as f64;
-            1.0 / factorial
-        };
-        term -= 1;
+    let (mut term, mut factorial) = (1, 1.0);
+    while term < 14 {
+        factorial *= term as f64;
+        coefficients[term] = 1.0 / factorial;
+        term += 1;
     }
     coefficients
 };

@@ -42,9 +42,9 @@ impl GaussianTransfer {
     ///
     /// On the Nyquist row and column of an even length the bins (kx, ky) and (-kx, -ky) stand for
     /// one real wave, but have different values here when the Gaussian is rotated. Both get the
-    /// mean of the two: that is the real part of the product of full complex spectra, and it
-    /// makes the mirror image of a plane give the mirror image of the result. The corner, where
-    /// both are Nyquist, is its own partner and keeps its value at (-1/2, -1/2).
+    /// mean of the two: that is the real part of the product of full complex spectra, and a mirror
+    /// image then gives the mirror image of the result. The corner, which is Nyquist on both axes
+    /// of a grid of two even lengths, is its own partner and keeps its value at (-1/2, -1/2).
     #[must_use]
     pub fn bin(&self, grid: &Grid, kx: usize, ky: usize) -> f64 {
         let (u, v) = (grid.u(kx), grid.v(ky));
@@ -98,6 +98,33 @@ impl GaussianTransfer {
 
     /// Values at `u` and `v = (first + i) · step`, i = 0, 1, …
     fn fill_run<T: Real>(&self, u: f64, (first, step): (f64, f64), cut: f64, values: &mut [T]) {
+        let (below, above) = self.span(u, cut);
+        // One row more on either side, lest rounding decide; casts of floats saturate.
+        let begin = ((below / step - first).floor() - 1.0) as usize;
+        let end = (((above / step - first).ceil() + 2.0) as usize).min(values.len());
+        let begin = begin.min(end);
+        let (before, rest) = values.split_at_mut(begin);
+        let (inside, after) = rest.split_at_mut(end - begin);
+        before.fill(T::ZERO);
+        after.fill(T::ZERO);
+        self.fill_inside(u, (first + begin as f64, step), cut, inside);
+    }
+
+    /// The range of v outside which column `u` is below the cut: where the exponent, a parabola
+    /// in v, reaches it. All v if there is no parabola.
+    fn span(&self, u: f64, cut: f64) -> (f64, f64) {
+        let PixelCovariance { xx, xy, yy } = self.covariance;
+        let centre = -xy / yy * u;
+        let half = ((cut / EXPONENT - (xx - xy * xy / yy) * u * u).max(0.0) / yy).sqrt();
+        if centre.is_finite() && half.is_finite() {
+            (centre - half, centre + half)
+        } else {
+            (f64::NEG_INFINITY, f64::INFINITY)
+        }
+    }
+
+    /// [`fill_run`](Self::fill_run) with every value computed.
+    fn fill_inside<T: Real>(&self, u: f64, (first, step): (f64, f64), cut: f64, values: &mut [T]) {
         let PixelCovariance { xx, xy, yy } = self.covariance;
         let (flat, slope, curve) = (xx * u * u, 2.0 * xy * u, yy);
         let mut start = first;
@@ -226,6 +253,27 @@ mod tests {
                 "column {kx} of {kept}"
             );
             assert!(values.iter().all(|&v| v == 0.0 || v > 2.0e-10));
+        }
+    }
+
+    #[test]
+    fn rows_below_the_cut_are_those_of_the_bins() {
+        let grid = Grid { nx: 90, ny: 84 };
+        for (xx, xy, yy) in [(30.0, 19.0, 90.0), (4.0, -6.0, 9.0), (1e-17, 1e-9, 80.0)] {
+            let transfer = GaussianTransfer::new(PixelCovariance { xx, xy, yy }, 2.0);
+            let mut values = vec![7.0_f64; grid.ny];
+            for kx in 0..grid.half_columns() {
+                transfer.fill_column(&grid, kx, 23.0, &mut values);
+                for (ky, &value) in values.iter().enumerate() {
+                    let bin = transfer.bin(&grid, kx, ky);
+                    let expected = if bin < 2.0 * (-23.0_f64).exp() {
+                        0.0
+                    } else {
+                        bin
+                    };
+                    assert!((value - expected).abs() <= 1e-13 * bin, "{xx} {kx} {ky}");
+                }
+            }
         }
     }
 

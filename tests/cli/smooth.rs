@@ -254,3 +254,31 @@ fn each_kind_of_fault_has_its_status_and_names_the_file() {
     }
     assert_eq!(folder.names(), ["a.fits", "b.fits", "text.fits"]);
 }
+
+#[test]
+fn flags_that_change_nothing_are_told_of() {
+    let folder = two_images();
+    let plan = folder
+        .run(&to_target(&["-d", "--round", "0.1", "a.fits"]))
+        .done()
+        .stderr;
+    assert!(plan.contains("note: --circularise and --round"), "{plan}");
+    let plan = folder
+        .run(&smooth(&["-d", "--round", "0.1", "a.fits"]))
+        .done()
+        .stderr;
+    assert!(!plan.contains("note: --circularise"), "{plan}");
+}
+
+#[test]
+fn the_command_line_in_the_output_is_no_beam_source() {
+    let folder = two_images();
+    folder
+        .run(&["smooth", "--bmaj=30", "--bmin=28", "--bpa=20", "a.fits"])
+        .done();
+    let bytes = fs::read(folder.join("a.sm.fits")).unwrap();
+    assert!(String::from_utf8_lossy(&bytes).contains("--bmaj=30"));
+    folder
+        .run(&["beams", "--beam-from", "history", "a.sm.fits"])
+        .refused(3, &["HISTORY"]);
+}

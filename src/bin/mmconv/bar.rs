@@ -30,7 +30,7 @@ impl<'a> Watch<'a> {
     /// A bar over all the files of the job; hidden unless standard error is a terminal.
     pub fn new(job: &Job, running: &'a Running, results: &'a Results) -> Self {
         let files = || job.files().filter(|file| !file.facts.skipped);
-        let planes = files().map(|file| file.facts.planes).sum();
+        let planes: u64 = files().map(|file| file.facts.planes).sum();
         let bar = if !running.quiet && std::io::stderr().is_terminal() {
             ProgressBar::new(files().map(|file| file.bytes).sum())
         } else {
@@ -39,6 +39,7 @@ impl<'a> Watch<'a> {
         if let Ok(style) = ProgressStyle::with_template(STYLE) {
             bar.set_style(style.progress_chars("=> "));
         }
+        bar.set_message(format!("0/{planes} planes"));
         if !bar.is_hidden() {
             bar.enable_steady_tick(Duration::from_millis(200));
         }

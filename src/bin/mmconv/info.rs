@@ -136,15 +136,16 @@ fn shape(axes: &[u64]) -> String {
 
 fn hdu_text(text: &mut String, number: usize, hdu: &Hdu) {
     let (header, data) = (hdu.header_range(), hdu.data_range());
-    let _ = writeln!(
-        text,
-        "  HDU {number}  {}{}, {}, BITPIX {}",
-        hdu.name()
-            .map_or_else(String::new, |name| format!("{name}, ")),
-        hdu.kind(),
-        shape(hdu.axes()),
-        hdu.bitpix().code()
-    );
+    let name = hdu
+        .name()
+        .map_or_else(String::new, |name| format!("{name}, "));
+    let content = match (hdu.kind(), hdu.axes()) {
+        (HduKind::BinTable | HduKind::AsciiTable, &[row_bytes, rows]) => {
+            format!("{} of {row_bytes} bytes", words::plural(rows, "row"))
+        }
+        (_, axes) => format!("{}, BITPIX {}", shape(axes), hdu.bitpix().code()),
+    };
+    let _ = writeln!(text, "  HDU {number}  {name}{}, {content}", hdu.kind());
     let bytes = format!(
         "header {}..{}, data {}..{}",
         header.start, header.end, data.start, data.end
@@ -263,16 +264,11 @@ fn spread(beams: &[Option<Beam>]) -> Option<Spread> {
 }
 
 fn beams_text(source: &str, beams: &[Option<Beam>]) -> String {
-    let valid: Vec<&Beam> = beams.iter().flatten().collect();
-    match (valid.as_slice(), spread(beams)) {
-        ([beam], _) => format!("{source}: {}", words::beam(beam)),
-        (valid, Some(spread)) => format!(
-            "{source}: {} of {}, BMAJ {} arcsec",
-            valid.len(),
-            beams.len(),
-            spread.text("")
-        ),
-        (_, None) => format!("{source}: none of {} is usable", beams.len()),
+    let usable = beams.iter().flatten().count();
+    match (words::beams(beams), beams.len()) {
+        (None, all) => format!("{source}: none of {all} is usable"),
+        (Some(text), 1) => format!("{source}: {text}"),
+        (Some(text), all) => format!("{source}: {usable} of {all}, {text}"),
     }
 }
 

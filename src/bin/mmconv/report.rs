@@ -3,7 +3,6 @@
 
 use std::fmt::Write as _;
 
-use mmfits::beam::Beam;
 use mmfits::plan::note::ranges;
 use mmfits::plan::{FilePlan, Precision, Targets, Task};
 use mmfits::run::Job;
@@ -22,15 +21,23 @@ pub fn plan(job: &Job, every_plane: bool) -> String {
     let memory = made().map(|file| file.memory_bytes).max().unwrap_or(0);
     let _ = write!(
         text,
-        "in all: {}, {}, {} of output; {} of memory, {} on {}",
+        "in all: {}, {}, {} of output{}; {} on {}",
         plural(made().count() as u64, "file"),
         plural(planes, "plane"),
         words::bytes(bytes),
-        words::bytes(memory),
+        memory_text(memory),
         plural(job.threads() as u64, "thread"),
         job.backend()
     );
     text
+}
+
+/// Copies and blanks need no memory to speak of.
+fn memory_text(memory_bytes: u64) -> String {
+    match memory_bytes {
+        0 => String::new(),
+        some => format!(", {} of memory", words::bytes(some)),
+    }
 }
 
 fn file_plan(text: &mut String, file: &FilePlan, every_plane: bool) {
@@ -65,7 +72,7 @@ fn pixels(text: &mut String, file: &FilePlan) {
     let kernels: Vec<_> = (0..file.facts.planes)
         .map(|plane| file.kernel(plane))
         .collect();
-    if let Some(kernels) = axes_spread(&kernels) {
+    if let Some(kernels) = words::beams(&kernels) {
         line(text, "kernel", &kernels);
     }
     line(text, "unit", &unit(file));
@@ -106,7 +113,7 @@ fn image(file: &FilePlan) -> String {
 
 fn beams(file: &FilePlan) -> String {
     let source = &file.facts.beam_source;
-    match axes_spread(&file.facts.beams) {
+    match words::beams(&file.facts.beams) {
         None => format!("{source}: no plane has a usable one"),
         Some(spread) => format!("{source}: {spread}"),
     }
@@ -115,7 +122,7 @@ fn beams(file: &FilePlan) -> String {
 fn target(targets: &Targets) -> String {
     match targets {
         Targets::One(beam) => words::beam(beam),
-        Targets::PerChannel(beams) => match axes_spread(beams) {
+        Targets::PerChannel(beams) => match words::beams(beams) {
             None => "none".to_owned(),
             Some(spread) => format!("one per channel: {spread}"),
         },
@@ -130,22 +137,6 @@ fn unit(file: &FilePlan) -> String {
         None => "per beam".to_owned(),
         Some(gains) => format!("per beam, pixels scale by {}", gains.text("")),
     }
-}
-
-/// One beam, or the least, middle and greatest of each axis.
-fn axes_spread(beams: &[Option<Beam>]) -> Option<String> {
-    let valid = || beams.iter().flatten();
-    let first = valid().next()?;
-    if valid().all(|beam| beam == first) {
-        return Some(words::beam(first));
-    }
-    let bmaj = Spread::of(valid().map(Beam::bmaj_arcsec))?;
-    let bmin = Spread::of(valid().map(Beam::bmin_arcsec))?;
-    Some(format!(
-        "BMAJ {}, BMIN {} (min / median / max)",
-        bmaj.text(" arcsec"),
-        bmin.text(" arcsec")
-    ))
 }
 
 fn planes(text: &mut String, file: &FilePlan) {

@@ -69,6 +69,22 @@ pub fn beam(beam: &Beam) -> String {
     )
 }
 
+/// One beam, or the least, middle and greatest of each axis.
+pub fn beams(beams: &[Option<Beam>]) -> Option<String> {
+    let valid = || beams.iter().flatten();
+    let first = valid().next()?;
+    if valid().all(|beam| beam == first) {
+        return Some(beam(first));
+    }
+    let bmaj = Spread::of(valid().map(Beam::bmaj_arcsec))?;
+    let bmin = Spread::of(valid().map(Beam::bmin_arcsec))?;
+    Some(format!(
+        "BMAJ {}, BMIN {} (min / median / max)",
+        bmaj.text(" arcsec"),
+        bmin.text(" arcsec")
+    ))
+}
+
 /// `12.3 GiB`, or plain bytes where they are few.
 pub fn bytes(count: u64) -> String {
     const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];

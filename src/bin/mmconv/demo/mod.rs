@@ -108,7 +108,7 @@ fn story(file: &FilePlan) -> Result<String, Failure> {
     let _ = write!(
         text,
         "
-A point source keeps its peak in Jy/beam; the noise falls where the kernel is wide.
+Point sources keep their peak in Jy/beam, and all channels now have one resolution; the noise falls.
 
 Try next:
   {program} info {input}

@@ -76,7 +76,7 @@ fn header() -> Result<Header, LayoutError> {
         ("DEC--SIN", "deg"),
         [-45.0, NY as f64 / 2.0, step_deg],
     )?;
-    axis(&mut header, 3, ("FREQ", "Hz"), [0.8e9, 1.0, 0.1e9])?;
+    axis(&mut header, 3, ("FREQ", "Hz"), [0.8e9, 1.0, 0.02e9])?;
     Ok(header)
 }
 
@@ -94,14 +94,14 @@ fn axis(
     header.set(&format!("CDELT{number}"), cdelt, None)
 }
 
-/// The beam falls from 16 to 8.5 arcsec as the frequency rises, and turns a little.
+/// The beam shrinks as the frequency rises, and turns.
 fn beam(channel: usize) -> Option<Beam> {
     if channel == BLANK_CHANNEL {
         return None;
     }
     let step = channel as f64;
-    let bmaj_arcsec = 16.0 * 8.0 / (8.0 + step);
-    Beam::new(bmaj_arcsec, 0.7 * bmaj_arcsec, 30.0 + 4.0 * step).ok()
+    let bmaj_arcsec = 16.0 * 40.0 / (40.0 + step);
+    Beam::new(bmaj_arcsec, 0.7 * bmaj_arcsec, 30.0 + 12.0 * step).ok()
 }
 
 fn row(channel: usize, y: usize, random: &mut Random) -> Vec<f32> {
