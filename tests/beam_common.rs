@@ -1,6 +1,8 @@
 //! Common beams of sets that are random or hostile, against a slow search that shares nothing
 //! with the solver, and the properties that any answer must have.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 use mmfits::beam::{Beam, common_beam, round_up, smallest_circle};
 
 /// A deterministic stream of numbers in [0, 1).
@@ -363,4 +365,56 @@ fn rounding_goes_up_and_stays_reachable() {
             );
         }
     }
+}
+
+#[test]
+fn rounding_takes_any_step() {
+    let inner = Beam::new(20.0, 5.0, 41.23).unwrap();
+    for step in [1e-25, 1e-12, 1e-3, 7.0, 1e3, 1e20] {
+        let got = round_up(&inner, step, Some(10.0), &[inner]).unwrap();
+        assert!(margin(&got, &inner) >= -1e-8, "step {step:e}: {got}");
+        assert_eq!(got.bpa_deg(), if step < 10.0 { 50.0 } else { 0.0 }, "{got}");
+    }
+    // The least area at 50 deg, in steps too fine to matter: with p, q, r of the beam in that
+    // frame the least of a²b² is (√(pq) + |r|)².
+    let (s, c) = f64::to_radians(50.0 - 41.23).sin_cos();
+    let (p, q, r) = (
+        400.0 * c * c + 25.0 * s * s,
+        400.0 * s * s + 25.0 * c * c,
+        375.0 * s * c,
+    );
+    let got = round_up(&inner, 1e-9, Some(10.0), &[inner]).unwrap();
+    let ratio = got.bmaj_arcsec() * got.bmin_arcsec() / ((p * q).sqrt() + r);
+    assert!((ratio - 1.0).abs() < 1e-8, "{ratio}");
+}
+
+/// Stretching the sky north and shrinking it east by the same factor keeps areas, and the common
+/// beam goes along: so needles can be judged by a search among rounder beams.
+#[test]
+fn stretching_the_sky_changes_no_area() {
+    let mut random = Random(17);
+    for count in [2, 3, 5, 9] {
+        for _ in 0..5 {
+            let beams: Vec<Beam> = (0..count)
+                .map(|_| random.beam((9.0, 12.0), (0.3, 1.0)))
+                .collect();
+            let stretched: Vec<Beam> = beams.iter().map(|beam| stretch(beam, 30.0)).collect();
+            let needle = stretched
+                .iter()
+                .map(|b| b.bmaj_arcsec() / b.bmin_arcsec())
+                .fold(0.0, f64::max);
+            assert!(needle > 300.0, "{needle}");
+            let got = common_beam(&stretched).unwrap();
+            assert_contains(&got, &stretched, "stretched");
+            let ratio = got.bmaj_arcsec() * got.bmin_arcsec() / brute_force(&beams);
+            assert!((ratio - 1.0).abs() < 1e-9, "{count}: {ratio}");
+        }
+    }
+}
+
+fn stretch(beam: &Beam, by: f64) -> Beam {
+    let mut covariance = beam.covariance();
+    covariance.nn *= by * by;
+    covariance.ee /= by * by;
+    covariance.to_beam().unwrap()
 }

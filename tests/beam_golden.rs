@@ -1,6 +1,8 @@
 //! Beam algebra and common beams against `data/beams.json`: optima made with an independent
 //! solver, pairs with the Gaussian formulas. The file says what its columns are.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 use mmfits::beam::{Beam, Relation, common_beam};
 use serde_json::Value;
 

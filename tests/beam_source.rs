@@ -1,6 +1,13 @@
 //! Which source of beams counts, and what is said where none does: USERS.md cases B02 and B22 to
 //! B34 as the resolver sees them, and real files.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test that cannot go on fails"
+)]
+
 mod beam_files;
 
 use std::path::{Path, PathBuf};

@@ -150,24 +150,10 @@ impl Rounded {
                 ..*self
             }
         };
-        let area = |minor: f64| at(minor).major * minor;
-        let mut low = self
-            .minor
-            .max(self.step.count_up(widest(|one| one.across).sqrt()));
-        let mut high = low.max(self.step.count_up(widest(|one| one.largest).sqrt()));
-        while high - low > 2.0 {
-            let third = ((high - low) / 3.0).floor().max(1.0);
-            if area(low + third) <= area(high - third) {
-                high -= third;
-            } else {
-                low += third;
-            }
-        }
-        let between = [low, 0.5 * (low + high), high].map(f64::floor);
-        let best = between
-            .into_iter()
-            .min_by(|one, two| area(*one).total_cmp(&area(*two)));
-        let mut raised = at(best.unwrap_or(high));
+        let across = self.step.count_up(widest(|one| one.across).sqrt());
+        let low = self.minor.max(across);
+        let high = low.max(self.step.count_up(widest(|one| one.largest).sqrt()));
+        let mut raised = at(valley(low, high, |minor| at(minor).major * minor));
         // Rounding of the frame can leave it a hair short.
         for _ in 0..64 {
             if raised.contains(inner) {
@@ -182,6 +168,26 @@ impl Rounded {
         }
         raised
     }
+}
+
+/// The whole number from `low` to `high` where `height`, which has one valley, is least. Above
+/// 2⁵³, where not every whole number is a double, near it.
+fn valley(mut low: f64, mut high: f64, height: impl Fn(f64) -> f64) -> f64 {
+    // Each turn takes a third away; 200 take all of 2¹¹⁰.
+    for _ in 0..200 {
+        if high - low <= 2.0 {
+            break;
+        }
+        let third = ((high - low) / 3.0).floor().max(1.0);
+        if height(low + third) <= height(high - third) {
+            high -= third;
+        } else {
+            low += third;
+        }
+    }
+    let middle = (0.5 * (low + high)).floor();
+    let lower = |one: f64, two: f64| if height(two) < height(one) { two } else { one };
+    lower(lower(low, middle), high)
 }
 
 /// A covariance in the frame of a position angle.
