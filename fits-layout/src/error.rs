@@ -86,6 +86,13 @@ pub enum LayoutError {
         /// What is wrong, with the numbers.
         found: String,
     },
+    /// A row does not fit the columns of the table that it is added to.
+    BadRow {
+        /// Which row, from 0.
+        row: u64,
+        /// What is wrong, with the cell.
+        found: String,
+    },
     /// A keyword may not be written (FITS 4.0, 4.1.2.1).
     IllegalKeyword {
         /// The keyword.
@@ -165,7 +172,8 @@ impl Compression {
 impl fmt::Display for LayoutError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::IllegalKeyword { .. }
+            Self::BadRow { .. }
+            | Self::IllegalKeyword { .. }
             | Self::IllegalText { .. }
             | Self::TooLong { .. }
             | Self::NotFinite { .. } => self.write_side(f),
@@ -230,9 +238,10 @@ impl fmt::Display for LayoutError {
 }
 
 impl LayoutError {
-    /// Text of the errors of writing a card.
+    /// Text of the errors of writing.
     fn write_side(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::BadRow { row, found } => write!(f, "table row {row}: {found}"),
             Self::IllegalKeyword { keyword } => write!(
                 f,
                 "keyword {keyword:?} cannot be written, expected 1 to 8 of A-Z 0-9 - _ and no \

@@ -55,3 +55,8 @@ pub use error::{Compression, LayoutError};
 pub use hdu::{Hdu, HduKind, Layout};
 pub use header::Header;
 pub use table::{Cell, CellKind, Column, Table, TableBuilder};
+
+/// Keeps the example of the README true.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

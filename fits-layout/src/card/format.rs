@@ -8,6 +8,10 @@ use crate::error::LayoutError;
 const TEXT_BYTES: usize = 68;
 const PART_BYTES: usize = 67;
 
+/// Where value and comment begin in fixed format, from 0.
+const VALUE_COLUMN: usize = 10;
+const COMMENT_COLUMN: usize = 30;
+
 /// How the comment of a card is given.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Comment<'a> {
@@ -48,7 +52,7 @@ pub(crate) fn cards(
     };
     let first = prefix(keyword)?;
     // a HIERARCH name takes room from its string, which then must fit one card
-    let fits = first.len() != 10 || quoted_len(text) <= TEXT_BYTES;
+    let fits = first.len() != VALUE_COLUMN || quoted_len(text) <= TEXT_BYTES;
     if fits {
         return Ok(vec![single(keyword, value, comment)?]);
     }
@@ -103,24 +107,24 @@ fn parts(text: &str) -> Vec<String> {
 
 /// What stands before the value: `KEYWORD = ` or `HIERARCH long name = `.
 fn prefix(keyword: &str) -> Result<String, LayoutError> {
-    let illegal = || LayoutError::IllegalKeyword {
-        keyword: keyword.to_owned(),
+    let standard = |byte: u8| {
+        byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'-' || byte == b'_'
     };
-    let legal =
-        |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || b"-_".contains(&byte);
     let commentary = ["", "COMMENT", "HISTORY", "CONTINUE", "END"].contains(&keyword);
-    if !commentary && keyword.len() <= 8 && keyword.bytes().all(legal) {
+    if !commentary && keyword.len() <= 8 && keyword.bytes().all(standard) {
         return Ok(format!("{keyword:<8}= "));
     }
-    let name = keyword.strip_prefix("HIERARCH ").unwrap_or(keyword);
-    let long = name.len() > 8 || name.contains(' ');
-    let plain = name
-        .bytes()
-        .all(|byte| byte.is_ascii_graphic() && byte != b'=' || byte == b' ');
-    if long && plain && name.trim() == name && !commentary {
+    let (name, long) = match keyword.strip_prefix("HIERARCH ") {
+        Some(name) => (name, true),
+        None => (keyword, keyword.len() > 8 || keyword.contains(' ')),
+    };
+    let legal = |byte: u8| byte == b' ' || (byte.is_ascii_graphic() && byte != b'=');
+    if long && !name.is_empty() && name.trim() == name && name.bytes().all(legal) {
         return Ok(format!("HIERARCH {name} = "));
     }
-    Err(illegal())
+    Err(LayoutError::IllegalKeyword {
+        keyword: keyword.to_owned(),
+    })
 }
 
 /// Prefix, value and as much of the comment as fits.
@@ -130,6 +134,12 @@ fn assemble(
     value: &str,
     comment: &[u8],
 ) -> Result<Card, LayoutError> {
+    // the columns of fixed format mean nothing after a long name
+    let value = if prefix.len() == VALUE_COLUMN {
+        value
+    } else {
+        value.trim_start()
+    };
     let mut bytes = prefix.into_bytes();
     bytes.extend_from_slice(value.as_bytes());
     if bytes.len() > CARD_BYTES {
@@ -139,9 +149,7 @@ fn assemble(
         });
     }
     if !comment.is_empty() {
-        while bytes.len() < 30 {
-            bytes.push(b' ');
-        }
+        bytes.resize(bytes.len().max(COMMENT_COLUMN), b' ');
         bytes.extend_from_slice(b" / ");
         bytes.extend_from_slice(comment);
     }

@@ -196,10 +196,22 @@ impl Card {
         LayoutError::BadValue {
             keyword: self.keyword().into_owned(),
             offset,
-            found: scan::text_of(found).escape_debug().to_string(),
+            found: printable(&scan::text_of(found)),
             expected,
         }
     }
+}
+
+/// Text with control characters escaped, for an error.
+fn printable(text: &str) -> String {
+    let mut printable = String::new();
+    for letter in text.chars() {
+        match letter.is_control() {
+            true => printable.extend(letter.escape_default()),
+            false => printable.push(letter),
+        }
+    }
+    printable
 }
 
 impl fmt::Debug for Card {

@@ -92,11 +92,17 @@ pub(super) fn text_of(bytes: &[u8]) -> Cow<'_, str> {
 
 /// Blanks, and the bytes that sloppy writers leave in their place.
 fn is_blank(byte: u8) -> bool {
-    byte.is_ascii_whitespace() || byte == 0
+    matches!(byte, b' ' | 0 | b'\t'..=b'\r')
 }
+
+/// Most blanks come in runs, which are passed eight at a time.
+const BLANKS: &[u8; 8] = b"        ";
 
 /// Without blanks in front.
 pub(super) fn trim_start(mut bytes: &[u8]) -> &[u8] {
+    while let Some((BLANKS, rest)) = bytes.split_first_chunk() {
+        bytes = rest;
+    }
     while let Some((&first, rest)) = bytes.split_first()
         && is_blank(first)
     {
@@ -107,6 +113,9 @@ pub(super) fn trim_start(mut bytes: &[u8]) -> &[u8] {
 
 /// Without blanks at the end.
 pub(super) fn trim_end(mut bytes: &[u8]) -> &[u8] {
+    while let Some((rest, BLANKS)) = bytes.split_last_chunk() {
+        bytes = rest;
+    }
     while let Some((&last, rest)) = bytes.split_last()
         && is_blank(last)
     {

@@ -33,14 +33,11 @@ impl Header {
             cards.into_iter().for_each(|card| self.push(card));
             return Ok(());
         };
+        let in_place = more.is_empty() && self.trail(first) == 0;
         match (cards.as_slice(), self.cards.get_mut(first)) {
-            (&[card], Some(slot)) if more.is_empty() => {
-                let trail = slot.value().is_ok_and(|value| is_continued(&value));
-                *slot = if trail { *slot } else { card };
+            (&[card], Some(slot)) if in_place => {
+                *slot = card;
                 self.tail.clear();
-                if trail {
-                    self.splice(&positions, cards);
-                }
             }
             _ => self.splice(&positions, cards),
         }
@@ -145,29 +142,20 @@ impl Header {
     }
 }
 
-/// Whether a string may go on in the next card.
-fn is_continued(value: &Value) -> bool {
-    matches!(value, Value::Text(text) if text.ends_with('&'))
-}
-
 /// A line cut to parts of at most 72 letters, at the last blank where there is one.
 fn wrapped(line: &str) -> Vec<String> {
     const WIDTH: usize = 72;
     let mut letters: &[char] = &line.chars().collect::<Vec<_>>();
     let mut parts = Vec::new();
-    while let Some((front, _)) = letters.split_at_checked(WIDTH)
-        && letters.len() > WIDTH
-    {
+    // a blank may stand where the next card would begin
+    while let Some((front, _)) = letters.split_at_checked(WIDTH.saturating_add(1)) {
         let blank = front
             .iter()
             .rposition(|&letter| letter == ' ')
             .filter(|&at| at > 0);
         let (part, rest) = letters.split_at(blank.unwrap_or(WIDTH));
         parts.push(part.iter().collect());
-        letters = match rest.split_first() {
-            Some((' ', rest)) => rest,
-            _ => rest,
-        };
+        letters = rest.strip_prefix(&[' ']).unwrap_or(rest);
     }
     parts.push(letters.iter().collect());
     parts

@@ -6,6 +6,9 @@ use crate::card::Value;
 use crate::error::LayoutError;
 use crate::header::Header;
 
+/// The widest column that rows are made for.
+const MAX_WIDTH: u64 = 1 << 31;
+
 /// What is put into a cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Cell<'a> {
@@ -129,7 +132,7 @@ impl TableBuilder {
     /// Adds a row: a cell for each element of each column, but one string for a text column.
     ///
     /// # Errors
-    /// [`LayoutError::BadTable`] if their number, kind, size or length does not fit the columns;
+    /// [`LayoutError::BadRow`] if their number, kind, size or length does not fit the columns;
     /// the table is then as it was.
     pub fn row(&mut self, cells: &[Cell]) -> Result<(), LayoutError> {
         let mut row = Vec::new();
@@ -140,19 +143,20 @@ impl TableBuilder {
             } else {
                 field.repeat
             };
-            let start = row.len();
+            let width = field
+                .kind
+                .width_bytes(field.repeat)
+                .filter(|&width| width <= MAX_WIDTH);
+            let width = width.ok_or_else(|| self.bad("a column wider than 2 GiB"))?;
+            let start = row.len() as u64;
             for _ in 0..count {
                 let cell = cells.next().ok_or_else(|| self.bad("too few cells"))?;
-                row.extend(encode(field.kind, *cell).ok_or_else(|| self.unfit(field, cell))?);
+                let bytes = encode(field.kind, *cell).filter(|bytes| bytes.len() as u64 <= width);
+                row.extend(bytes.ok_or_else(|| self.unfit(field, cell))?);
             }
-            if field.kind == CellKind::Text {
-                let end = usize::try_from(field.repeat)
-                    .ok()
-                    .and_then(|n| start.checked_add(n));
-                let fits = end.filter(|&end| row.len() <= end);
-                let cell = Cell::Text("longer text");
-                row.resize(fits.ok_or_else(|| self.unfit(field, &cell))?, b' ');
-            }
+            // only text may be shorter than its column
+            let end = usize::try_from(start.saturating_add(width)).unwrap_or(usize::MAX);
+            row.resize(end, b' ');
         }
         if cells.next().is_some() {
             return Err(self.bad("too many cells"));
@@ -175,9 +179,9 @@ impl TableBuilder {
 
     /// The error of a row that does not fit.
     fn bad(&self, what: &str) -> LayoutError {
-        LayoutError::BadTable {
-            offset: 0,
-            found: format!("row {}: {what}", self.rows),
+        LayoutError::BadRow {
+            row: self.rows,
+            found: what.to_owned(),
         }
     }
 

@@ -218,6 +218,38 @@ impl Table {
         }
     }
 
+    /// Bit `index` of an X cell, the high bit of a byte first (FITS 4.0, 7.3.3.2).
+    #[must_use]
+    pub fn bit(&self, data: &[u8], row: u64, column: &Column, index: u64) -> Option<bool> {
+        if column.kind != CellKind::Bit || index >= column.repeat {
+            return None;
+        }
+        let byte = self
+            .cell(data, row, column)?
+            .get(usize::try_from(index >> 3).ok()?)?;
+        Some(byte & (0x80 >> (index & 7)) != 0)
+    }
+
+    /// Real and imaginary part in a C or M cell, its first if there are several; not scaled.
+    #[must_use]
+    pub fn complex(&self, data: &[u8], row: u64, column: &Column) -> Option<(f64, f64)> {
+        match pair(column.kind, self.cell(data, row, column)?)? {
+            (Stored::Real(re), Stored::Real(im)) => Some((re, im)),
+            _ => None,
+        }
+    }
+
+    /// Number of elements and heap offset in bytes of a P or Q cell (FITS 4.0, 7.3.5).
+    #[must_use]
+    pub fn descriptor(&self, data: &[u8], row: u64, column: &Column) -> Option<(u64, u64)> {
+        match pair(column.kind, self.cell(data, row, column)?)? {
+            (Stored::Integer(count), Stored::Integer(offset)) => {
+                Some((u64::try_from(count).ok()?, u64::try_from(offset).ok()?))
+            }
+            _ => None,
+        }
+    }
+
     /// Writes a number into a cell, its first if there are several, undoing scale and zero;
     /// integers are rounded. `None`, and nothing written, beyond the table or if the column cannot
     /// hold it.
@@ -236,22 +268,39 @@ impl Table {
 
     /// What is stored for element `index` of a cell.
     fn stored(&self, data: &[u8], row: u64, column: &Column, index: u64) -> Option<Stored> {
-        let size = column.kind.size_bytes();
-        let at = usize::try_from(index.checked_mul(size)?).ok()?;
-        let bytes = self
+        let at = usize::try_from(index.checked_mul(column.kind.size_bytes())?).ok()?;
+        let cell = self
             .cell(data, row, column)
-            .filter(|_| index < column.repeat)?
-            .get(at..)?;
-        Some(match column.kind {
-            CellKind::U8 => Stored::Integer(i64::from(*bytes.first()?)),
-            CellKind::I16 => Stored::Integer(i64::from(i16::from_be_bytes(*bytes.first_chunk()?))),
-            CellKind::I32 => Stored::Integer(i64::from(i32::from_be_bytes(*bytes.first_chunk()?))),
-            CellKind::I64 => Stored::Integer(i64::from_be_bytes(*bytes.first_chunk()?)),
-            CellKind::F32 => Stored::Real(f64::from(f32::from_be_bytes(*bytes.first_chunk()?))),
-            CellKind::F64 => Stored::Real(f64::from_be_bytes(*bytes.first_chunk()?)),
-            _ => return None,
-        })
+            .filter(|_| index < column.repeat)?;
+        number(column.kind, cell.get(at..)?)
     }
+}
+
+/// The big-endian number that `bytes` begin with; `None` for a kind that is no number.
+fn number(kind: CellKind, bytes: &[u8]) -> Option<Stored> {
+    Some(match kind {
+        CellKind::U8 => Stored::Integer(i64::from(*bytes.first()?)),
+        CellKind::I16 => Stored::Integer(i64::from(i16::from_be_bytes(*bytes.first_chunk()?))),
+        CellKind::I32 => Stored::Integer(i64::from(i32::from_be_bytes(*bytes.first_chunk()?))),
+        CellKind::I64 => Stored::Integer(i64::from_be_bytes(*bytes.first_chunk()?)),
+        CellKind::F32 => Stored::Real(f64::from(f32::from_be_bytes(*bytes.first_chunk()?))),
+        CellKind::F64 => Stored::Real(f64::from_be_bytes(*bytes.first_chunk()?)),
+        _ => return None,
+    })
+}
+
+/// The two numbers that a complex number or a descriptor is made of.
+fn pair(kind: CellKind, bytes: &[u8]) -> Option<(Stored, Stored)> {
+    let part = match kind {
+        CellKind::Complex32 => CellKind::F32,
+        CellKind::Complex64 => CellKind::F64,
+        CellKind::Descriptor32 => CellKind::I32,
+        CellKind::Descriptor64 => CellKind::I64,
+        _ => return None,
+    };
+    let half = usize::try_from(part.size_bytes()).ok()?;
+    let (first, second) = bytes.split_at_checked(half)?;
+    Some((number(part, first)?, number(part, second)?))
 }
 
 /// A number as it is stored.

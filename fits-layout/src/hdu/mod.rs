@@ -1,14 +1,16 @@
 //! The HDUs of a file: what each is and where it lies. Planes are in `cube`, columns in `table`.
 
+mod sizes;
+
+pub(crate) use sizes::product;
+
 use crate::bitpix::Bitpix;
 use crate::block::padded_bytes;
 use crate::error::{Compression, LayoutError};
 use crate::header::Header;
+use sizes::Sizes;
 use std::fmt;
 use std::ops::Range;
-
-/// The most axes there may be (FITS 4.0, 4.4.1.1).
-const MAX_AXES: i64 = 999;
 
 /// What an HDU is (FITS 4.0, 3.3, 6 and 7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -137,23 +139,12 @@ impl Hdu {
         let rest = from.and_then(|from| bytes.get(from..)).unwrap_or_default();
         let (header, span_bytes) = Header::parse(rest, start)?;
         let sizes = Sizes::of(&header, index == 0)?;
-        let overflow = LayoutError::Overflow {
-            offset: start,
-            what: "the size of the data",
-        };
-        let (Some(data_start), Some(data_bytes)) =
-            (start.checked_add(span_bytes), sizes.data_bytes())
-        else {
-            return Err(overflow);
-        };
-        let Some(data_end) = data_start.checked_add(data_bytes) else {
-            return Err(overflow);
-        };
         let file_bytes = bytes.len() as u64;
-        if data_end > file_bytes {
-            return Err(sizes.truncated(index, data_start, file_bytes));
+        let data_range = sizes.data_range(start, span_bytes, file_bytes)?;
+        if data_range.end > file_bytes {
+            return Err(sizes.truncated(index, data_range.start, file_bytes));
         }
-        let padded = padded_bytes(data_bytes).and_then(|padded| data_start.checked_add(padded));
+        let padded_end = padded_bytes(data_range.end).unwrap_or(file_bytes);
         let Sizes {
             kind,
             bitpix,
@@ -166,154 +157,15 @@ impl Hdu {
             name: header.text("EXTNAME").ok().flatten(),
             version: header.integer("EXTVER").ok().flatten().unwrap_or(1),
             header,
-            header_range: start..data_start,
-            data_range: data_start..data_end,
-            padded_end: padded.map_or(file_bytes, |padded| padded.min(file_bytes)),
+            header_range: start..data_range.start,
+            data_range,
+            padded_end: padded_end.min(file_bytes),
             bitpix,
             axes,
             pcount,
             gcount,
         })
     }
-}
-
-/// What the mandatory keywords say (FITS 4.0, 4.4.1).
-#[derive(Debug)]
-struct Sizes {
-    kind: HduKind,
-    bitpix: Bitpix,
-    axes: Vec<u64>,
-    pcount: u64,
-    gcount: u64,
-}
-
-impl Sizes {
-    fn of(header: &Header, primary: bool) -> Result<Self, LayoutError> {
-        let code = required(header, "BITPIX")?;
-        let bitpix = Bitpix::from_code(code)
-            .ok_or_else(|| header.bad_value("BITPIX", "8, 16, 32, 64, -32 or -64"))?;
-        let axes = axes(header)?;
-        let kind = if primary {
-            primary_kind(header, &axes)?
-        } else {
-            extension_kind(header)?
-        };
-        let (pcount, gcount) = match kind {
-            HduKind::Primary => (0, 1),
-            _ => (count(header, "PCOUNT", 0)?, count(header, "GCOUNT", 1)?),
-        };
-        Ok(Self {
-            kind,
-            bitpix,
-            axes,
-            pcount,
-            gcount,
-        })
-    }
-
-    /// Size of the data: |BITPIX|/8 · GCOUNT · (PCOUNT + product of the axes) (FITS 4.0,
-    /// equations 1, 2 and 4); random groups leave out NAXIS1, which is 0.
-    fn data_bytes(&self) -> Option<u64> {
-        let groups = self.kind == HduKind::RandomGroups;
-        let axes = self.axes.get(usize::from(groups)..)?;
-        let samples = match axes {
-            [] => 0,
-            axes => product(axes)?,
-        };
-        let group = self.pcount.checked_add(samples)?;
-        self.bitpix
-            .size_bytes()
-            .checked_mul(self.gcount)?
-            .checked_mul(group)
-    }
-
-    /// The error of a file that ends within the data.
-    fn truncated(&self, hdu: usize, offset: u64, file_bytes: u64) -> LayoutError {
-        let found_bytes = file_bytes.saturating_sub(offset);
-        let plane = match (self.kind, self.axes.as_slice()) {
-            (HduKind::Primary | HduKind::Image, [nx, ny, ..]) => {
-                product(&[*nx, *ny, self.bitpix.size_bytes()])
-            }
-            _ => None,
-        };
-        let expected_bytes = self.data_bytes().unwrap_or(u64::MAX);
-        let planes = plane.and_then(|plane| {
-            Some((
-                found_bytes.checked_div(plane)?,
-                expected_bytes.checked_div(plane)?,
-            ))
-        });
-        LayoutError::TruncatedData {
-            hdu,
-            offset,
-            expected_bytes,
-            found_bytes,
-            planes,
-        }
-    }
-}
-
-/// Product of lengths; 0 wins over an overflow, as the data are then empty.
-pub(crate) fn product(lengths: &[u64]) -> Option<u64> {
-    if lengths.contains(&0) {
-        return Some(0);
-    }
-    lengths
-        .iter()
-        .try_fold(1_u64, |product, &length| product.checked_mul(length))
-}
-
-/// An integer that must be there.
-fn required(header: &Header, keyword: &str) -> Result<i64, LayoutError> {
-    header
-        .integer(keyword)?
-        .ok_or_else(|| LayoutError::MissingKeyword {
-            keyword: keyword.to_owned(),
-            offset: header.offset(),
-        })
-}
-
-/// `NAXIS1` to `NAXISn`.
-fn axes(header: &Header) -> Result<Vec<u64>, LayoutError> {
-    let naxis = required(header, "NAXIS")?;
-    if !(0..=MAX_AXES).contains(&naxis) {
-        return Err(header.bad_value("NAXIS", "0 to 999"));
-    }
-    let axis = |n: i64| {
-        let keyword = format!("NAXIS{n}");
-        let length = required(header, &keyword)?;
-        u64::try_from(length).map_err(|_| header.bad_value(&keyword, "0 or more"))
-    };
-    (1..=naxis).map(axis).collect()
-}
-
-/// PCOUNT or GCOUNT.
-fn count(header: &Header, keyword: &str, absent: u64) -> Result<u64, LayoutError> {
-    match header.integer(keyword)? {
-        None => Ok(absent),
-        Some(count) => u64::try_from(count).map_err(|_| header.bad_value(keyword, "0 or more")),
-    }
-}
-
-/// A primary HDU: random groups have GROUPS = T and NAXIS1 = 0 (FITS 4.0, 6.1.1).
-fn primary_kind(header: &Header, axes: &[u64]) -> Result<HduKind, LayoutError> {
-    let groups = axes.first() == Some(&0) && header.logical("GROUPS")? == Some(true);
-    Ok(if groups {
-        HduKind::RandomGroups
-    } else {
-        HduKind::Primary
-    })
-}
-
-/// An extension by its XTENSION (FITS 4.0, 4.4.1.2).
-fn extension_kind(header: &Header) -> Result<HduKind, LayoutError> {
-    let name = header.text("XTENSION")?.unwrap_or_default();
-    Ok(match name.trim() {
-        "IMAGE" | "IUEIMAGE" => HduKind::Image,
-        "BINTABLE" | "A3DTABLE" => HduKind::BinTable,
-        "TABLE" => HduKind::AsciiTable,
-        _ => HduKind::Other,
-    })
 }
 
 /// The HDUs of a file.

@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Everything that must hold before a change lands; .ci/run calls it, and so may you.
+#   scripts/check.sh            all of it
+#   scripts/check.sh --quick    without the docs and the outputs
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+step() {
+    printf '\n== %s\n' "$*"
+    "$@"
+}
+
+step cargo fmt --all --check
+step cargo clippy --workspace --all-targets -- -D warnings
+step cargo clippy --workspace --all-targets --no-default-features -- -D warnings
+# The very command of the README.
+step cargo test --workspace
+if [ "${1:-}" = --quick ]; then
+    printf '\nright, as far as --quick looks: docs and outputs were left out\n'
+    exit 0
+fi
+RUSTDOCFLAGS='-D warnings' step cargo doc --workspace --no-deps
+step scripts/verify-outputs.sh
+printf '\nall right\n'

@@ -1,0 +1,162 @@
+//! Beams: elliptical Gaussians, their algebra, the smallest common one, and where the beams of
+//! a file are written down. Only text logs are opened here; pixels and sky axes are elsewhere.
+//!
+//! A beam is an ellipse of full widths at half maximum; as a [`Covariance`] it is a matrix in
+//! which convolution is addition, and "can be convolved to" is "is smaller than". [`source`]
+//! finds the beam of each plane of a file; [`common_beam`] the smallest one they all reach.
+//!
+//! ```
+//! use mmfits::beam::{Beam, Relation, common_beam};
+//!
+//! let a = Beam::new(20.0, 10.0, 0.0)?;
+//! let b = Beam::new(20.0, 10.0, 90.0)?;
+//! let common = common_beam(&[a, b])?;
+//! assert!((common.bmaj_arcsec() - 20.0).abs() < 1e-12);
+//! assert!((common.bmin_arcsec() - 20.0).abs() < 1e-12);
+//! assert!(matches!(Relation::between(&a, &common), Relation::Reachable(_)));
+//! # Ok::<(), mmfits::beam::BeamError>(())
+//! ```
+
+pub mod source;
+
+pub mod log;
+pub mod table;
+
+mod angle;
+mod cards;
+mod common;
+mod covariance;
+mod dd;
+mod entry;
+mod error;
+mod history;
+mod note;
+mod round;
+mod units;
+
+use std::fmt;
+
+pub use angle::normal_angle_deg;
+pub use common::common_beam;
+pub use covariance::{Covariance, Relation, TOLERANCE};
+pub use error::{BeamError, IndexFault};
+pub use note::BeamNote;
+pub use round::{round_up, smallest_circle};
+
+/// Area of an elliptical Gaussian of unit full widths: π / (4 ln 2).
+const UNIT_AREA: f64 = std::f64::consts::PI / (4.0 * std::f64::consts::LN_2);
+
+/// A restoring beam: an elliptical Gaussian by its full widths at half maximum.
+///
+/// Always finite, `bmaj >= bmin >= 0`, the position angle (north through east) in (−90, 90] and
+/// 0 where the beam is round.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Beam {
+    bmaj_arcsec: f64,
+    bmin_arcsec: f64,
+    bpa_deg: f64,
+}
+
+impl Beam {
+    /// A beam of these axes; the angle is brought into (−90, 90].
+    ///
+    /// # Errors
+    /// [`BeamError::NotABeam`] unless all three are finite and `bmaj >= bmin >= 0`.
+    pub fn new(bmaj_arcsec: f64, bmin_arcsec: f64, bpa_deg: f64) -> Result<Self, BeamError> {
+        let finite = bmaj_arcsec.is_finite() && bpa_deg.is_finite();
+        if !(finite && bmin_arcsec >= 0.0 && bmaj_arcsec >= bmin_arcsec) {
+            return Err(BeamError::NotABeam {
+                bmaj_arcsec,
+                bmin_arcsec,
+                bpa_deg,
+            });
+        }
+        let round = bmaj_arcsec == bmin_arcsec;
+        let bpa_deg = if round {
+            0.0
+        } else {
+            normal_angle_deg(bpa_deg)
+        };
+        Ok(Self {
+            bmaj_arcsec,
+            bmin_arcsec,
+            bpa_deg,
+        })
+    }
+
+    /// Major axis, FWHM, arcsec.
+    pub fn bmaj_arcsec(&self) -> f64 {
+        self.bmaj_arcsec
+    }
+
+    /// Minor axis, FWHM, arcsec.
+    pub fn bmin_arcsec(&self) -> f64 {
+        self.bmin_arcsec
+    }
+
+    /// Position angle of the major axis, north through east, degrees in (−90, 90].
+    pub fn bpa_deg(&self) -> f64 {
+        self.bpa_deg
+    }
+
+    /// The matrix of squared full widths.
+    pub fn covariance(&self) -> Covariance {
+        Covariance::of_ellipse(self.bmaj_arcsec, self.bmin_arcsec, self.bpa_deg)
+    }
+
+    /// Area under the unit-peak beam, arcsec²: π/(4 ln 2) · BMAJ · BMIN.
+    pub fn area_arcsec2(&self) -> f64 {
+        UNIT_AREA * self.bmaj_arcsec * self.bmin_arcsec
+    }
+
+    /// Area under the unit-peak beam, steradian.
+    pub fn area_sr(&self) -> f64 {
+        let arcsec = (1.0 / 3600.0_f64).to_radians();
+        self.area_arcsec2() * arcsec * arcsec
+    }
+
+    /// The beam of an image of this beam, convolved with `other`.
+    ///
+    /// # Errors
+    /// [`BeamError::NotABeam`] where the squares of the axes are beyond a double.
+    pub fn convolve(&self, other: &Self) -> Result<Self, BeamError> {
+        self.covariance().plus(other.covariance()).to_beam()
+    }
+
+    /// The kernel that makes this beam of `other`, by [`Relation::between`]: `None` where there
+    /// is none, a beam of no width where the two are the same.
+    pub fn deconvolve(&self, other: &Self) -> Option<Self> {
+        match Relation::between(other, self) {
+            Relation::Equal => Self::new(0.0, 0.0, 0.0).ok(),
+            Relation::Reachable(kernel) => kernel.to_beam().ok(),
+            Relation::Unreachable { .. } => None,
+        }
+    }
+
+    /// Whether `other` can be convolved to this beam, within [`TOLERANCE`].
+    pub fn contains(&self, other: &Self) -> bool {
+        !matches!(Relation::between(other, self), Relation::Unreachable { .. })
+    }
+
+    /// Whether this is a beam at all and not one of the ways to say "no beam here": both axes at
+    /// least `floor_arcsec` (1e-3 of a pixel), and not zero.
+    pub fn is_usable(&self, floor_arcsec: f64) -> bool {
+        self.bmin_arcsec > 0.0 && self.bmin_arcsec >= floor_arcsec
+    }
+}
+
+impl fmt::Display for Beam {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            bmaj_arcsec,
+            bmin_arcsec,
+            bpa_deg,
+        } = self;
+        write!(f, "{bmaj_arcsec}\" x {bmin_arcsec}\" at {bpa_deg} deg")
+    }
+}
+
+/// Whether `beam` is a beam and not a blank entry: see [`Beam::is_usable`].
+pub fn is_usable(beam: &Beam, floor_arcsec: f64) -> bool {
+    beam.is_usable(floor_arcsec)
+}

@@ -1,0 +1,254 @@
+//! The command line: commands, flags, their help and which may stand together. Nothing is read
+//! from disk here, and no flag is given a meaning beyond its value.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueHint};
+use clap_complete::Shell;
+use mmfits::plan::{HduChoice, RefChannel};
+
+use crate::help;
+use crate::values::{
+    self, BeamFromWord, Compat, EdgeWord, ModeWord, NanWord, PrecisionWord, UnitWord,
+};
+
+/// Bring radio images and spectral cubes to a common beam.
+#[derive(Clone, Debug, Parser)]
+#[command(name = "mmconv", version, max_term_width = 100, after_long_help = help::STATUSES)]
+#[command(arg_required_else_help = true)]
+pub struct Cli {
+    /// What to do
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Clone, Debug, Subcommand)]
+pub enum Command {
+    /// Smooth images and cubes to a common beam
+    Smooth(Box<Smooth>),
+    /// Show the beam of every plane, where it came from, and the common beam
+    Beams(Beams),
+    /// Show what is in a FITS file: HDUs, axes, beams and units
+    Info(Info),
+    /// Make a small synthetic cube and smooth it: where to begin
+    Demo(Demo),
+    /// Print the completions of a shell
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Print the manual page
+    Man {
+        /// The command whose page is printed; without it, that of mmconv itself
+        command: Option<String>,
+    },
+}
+
+/// Smooth images and cubes to a common beam.
+///
+/// Every plane (channel and Stokes) of every FILE is convolved with the Gaussian that takes its
+/// beam to the target: the smallest common beam of all the files, unless one is given. Lengths are
+/// in arcsec, angles in degrees, north through east.
+#[derive(Clone, Debug, Args)]
+#[command(args_override_self = true, after_long_help = help::SMOOTH_EXAMPLES)]
+pub struct Smooth {
+    #[command(flatten)]
+    pub target: Target,
+    #[command(flatten)]
+    pub pixels: Pixels,
+    #[command(flatten)]
+    pub input: Input,
+    #[command(flatten)]
+    pub output: Output,
+    #[command(flatten)]
+    pub running: Running,
+}
+
+/// Which beam the planes are brought to.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Target")]
+pub struct Target {
+    /// Major axis of the target beam (FWHM, arcsec)
+    #[arg(long, value_name = "ARCSEC", value_parser = values::positive)]
+    #[arg(allow_negative_numbers = true, requires_all = ["bmin", "bpa"])]
+    pub bmaj: Option<f64>,
+    /// Minor axis of the target beam (FWHM, arcsec)
+    #[arg(long, value_name = "ARCSEC", value_parser = values::positive)]
+    #[arg(allow_negative_numbers = true, requires_all = ["bmaj", "bpa"])]
+    pub bmin: Option<f64>,
+    /// Position angle of the target beam (degrees)
+    #[arg(long, value_name = "DEG", value_parser = values::finite)]
+    #[arg(allow_negative_numbers = true, requires_all = ["bmaj", "bmin"])]
+    pub bpa: Option<f64>,
+    /// Take the target beams from this FITS file or beam log
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(conflicts_with_all = ["bmaj", "bmin", "bpa"])]
+    pub target_from: Option<PathBuf>,
+    /// How one common beam is shared [default: total]
+    #[arg(long, value_enum)]
+    pub mode: Option<ModeWord>,
+    /// Make the common beam round: the smallest circle
+    #[arg(long, visible_alias = "circularize")]
+    pub circularise: bool,
+    /// Round the axes of the common beam up to a multiple of this (arcsec; 0: not at all)
+    #[arg(long, value_name = "ARCSEC", value_parser = values::not_negative)]
+    #[arg(allow_negative_numbers = true)]
+    pub round: Option<f64>,
+    /// Blank the planes whose major axis is larger than this (arcsec)
+    #[arg(long, value_name = "ARCSEC", value_parser = values::positive)]
+    #[arg(allow_negative_numbers = true)]
+    pub cutoff: Option<f64>,
+    /// Channel whose beam stands in the header where beams differ: first, mid, last or N from 0
+    ///
+    /// The default is the channel at CRPIX of the spectral axis, or else the first one with a beam.
+    #[arg(long, value_name = "CHANNEL", value_parser = values::ref_channel)]
+    #[arg(allow_negative_numbers = true)]
+    pub ref_chan: Option<RefChannel>,
+}
+
+/// What happens to the pixels.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Pixels")]
+pub struct Pixels {
+    /// What lies outside the image [default: zero]
+    #[arg(long, value_enum)]
+    pub edge: Option<EdgeWord>,
+    /// What happens at blank pixels [default: keep]
+    #[arg(long, value_enum)]
+    pub nan: Option<NanWord>,
+    /// How the pixels scale with the beam, whatever BUNIT says
+    #[arg(long, value_enum)]
+    pub unit: Option<UnitWord>,
+    /// Floating-point type of the transform and of the output
+    #[arg(long, value_enum, default_value_t)]
+    pub precision: PrecisionWord,
+    /// Take over another program's ways; flags given beside it win
+    #[arg(long, value_enum, value_name = "PROGRAM")]
+    pub compat: Option<Compat>,
+}
+
+/// Where the beams of a file are looked for.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Input")]
+pub struct BeamInput {
+    /// Take the beams of every file from this beam log
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub beamlog: Option<PathBuf>,
+    /// Which beam source to take
+    #[arg(long, value_name = "SOURCE", value_enum, default_value_t)]
+    pub beam_from: BeamFromWord,
+    /// The image, as HDU number (from 0) or name [default: the first image]
+    #[arg(long, value_name = "N|NAME", value_parser = values::hdu)]
+    pub hdu: Option<HduChoice>,
+}
+
+/// The files that are read.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Input")]
+pub struct Input {
+    #[command(flatten)]
+    pub beams: BeamInput,
+    /// Read more file names from this file, one a line; "-" is standard input
+    ///
+    /// Blank lines are skipped.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub files_from: Option<PathBuf>,
+    /// The names in --files-from end with a NUL byte, as from find -print0
+    #[arg(short = '0', long = "null", requires = "files_from")]
+    pub null: bool,
+    /// FITS images and cubes
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub files: Vec<PathBuf>,
+}
+
+/// Where the outputs go.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Output")]
+pub struct Output {
+    /// Folder of the outputs [default: beside each input]
+    #[arg(short, long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub outdir: Option<PathBuf>,
+    /// Begin each output's name with this
+    #[arg(
+        short,
+        long,
+        value_name = "TEXT",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub prefix: String,
+    /// End each output's name with this: PREFIXstem.SUFFIX.fits
+    #[arg(short, long, value_name = "TEXT", default_value = "sm")]
+    pub suffix: String,
+    /// The output's full name, for one input; --outdir, --prefix and --suffix then do nothing
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub output: Option<PathBuf>,
+    /// Replace outputs that exist
+    #[arg(long, conflicts_with = "skip_existing")]
+    pub overwrite: bool,
+    /// Leave outputs that exist as they are and make the others
+    #[arg(long)]
+    pub skip_existing: bool,
+}
+
+/// How the work is done and told.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Running")]
+pub struct Running {
+    /// Threads [default: the processors this process may use]
+    #[arg(long, value_name = "N", value_parser = values::at_least_one)]
+    pub threads: Option<usize>,
+    /// Memory to work in, such as 8G or 512M
+    ///
+    /// K, M, G and T are powers of 1024; KB, MB, GB and TB are powers of 1000. The input and the
+    /// output are mapped, not held, and do not count.
+    #[arg(long, value_name = "SIZE", value_parser = values::size_bytes)]
+    pub memory: Option<u64>,
+    /// Check everything and print the plan, make nothing
+    #[arg(short, long)]
+    pub dry_run: bool,
+    /// Print one JSON object a line and a file instead of the output's path
+    #[arg(long)]
+    pub json: bool,
+    /// Print nothing but results and errors
+    #[arg(short, long)]
+    pub quiet: bool,
+    /// Print the plan of every plane
+    #[arg(short, long, conflicts_with = "quiet")]
+    pub verbose: bool,
+}
+
+/// Show the beam of every plane, where it came from, and the common beam.
+#[derive(Clone, Debug, Args)]
+#[command(args_override_self = true, after_long_help = help::BEAMS_EXAMPLES)]
+pub struct Beams {
+    #[command(flatten)]
+    pub beams: BeamInput,
+    /// Print one JSON object a line and a file
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+    /// FITS images and cubes
+    #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub files: Vec<PathBuf>,
+}
+
+/// Show what is in a FITS file: HDUs, axes, beams and units.
+#[derive(Clone, Debug, Args)]
+#[command(args_override_self = true)]
+pub struct Info {
+    /// Print one JSON object a line and a file
+    #[arg(long)]
+    pub json: bool,
+    /// FITS files
+    #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub files: Vec<PathBuf>,
+}
+
+/// Make a small synthetic cube and smooth it: where to begin.
+#[derive(Clone, Debug, Args)]
+pub struct Demo {
+    /// The folder to work in, made anew each time
+    #[arg(value_name = "DIR", default_value = "mmconv-demo", value_hint = ValueHint::DirPath)]
+    pub dir: PathBuf,
+}

@@ -1,0 +1,149 @@
+//! What went wrong, in one line, and the exit status that says whose it is to mend.
+
+use std::error::Error as StdError;
+use std::fmt::Write as _;
+
+use mmfits::Blame;
+
+use crate::out::tell;
+
+/// The exit statuses of this program. 5, 6 and 75 are kept for restarted work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Status {
+    /// All was done.
+    Done = 0,
+    /// The request cannot be met.
+    Request = 2,
+    /// An input is wrong.
+    Input = 3,
+    /// The machine failed.
+    Machine = 4,
+    /// This program is wrong.
+    Bug = 70,
+}
+
+impl From<Blame> for Status {
+    fn from(blame: Blame) -> Self {
+        match blame {
+            Blame::Request => Self::Request,
+            Blame::Input => Self::Input,
+            Blame::Machine => Self::Machine,
+            Blame::Bug => Self::Bug,
+        }
+    }
+}
+
+/// A line for the user and the status to exit with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// Whose it is to mend.
+    pub status: Status,
+    /// What was found, where, and what would be right.
+    pub text: String,
+}
+
+impl Failure {
+    /// The request cannot be met.
+    pub fn request(text: impl Into<String>) -> Self {
+        Self {
+            status: Status::Request,
+            text: text.into(),
+        }
+    }
+
+    /// The machine failed.
+    pub fn machine(text: impl Into<String>) -> Self {
+        Self {
+            status: Status::Machine,
+            text: text.into(),
+        }
+    }
+
+    /// This program is wrong.
+    pub fn bug(text: impl Into<String>) -> Self {
+        Self {
+            status: Status::Bug,
+            text: text.into(),
+        }
+    }
+
+    /// Tells the user, and returns the status.
+    pub fn tell(&self) -> Status {
+        tell(&format!("mmconv: {}", self.text));
+        self.status
+    }
+}
+
+impl From<mmfits::Error> for Failure {
+    fn from(error: mmfits::Error) -> Self {
+        Self {
+            status: error.blame().into(),
+            text: chain(&error),
+        }
+    }
+}
+
+/// An error and all that caused it, on one line.
+///
+/// A level that only repeats the end of the one above it is left out: many `io::Error`s say what
+/// their wrapper has said already.
+pub fn chain(error: &dyn StdError) -> String {
+    let mut text = one_line(&error.to_string());
+    let mut source = error.source();
+    while let Some(error) = source {
+        let level = one_line(&error.to_string());
+        if !text.ends_with(&level) {
+            let _ = write!(text, ": {level}");
+        }
+        source = error.source();
+    }
+    text
+}
+
+/// Line breaks, as in a hostile file name, become blanks.
+pub fn one_line(text: &str) -> String {
+    text.replace(['\n', '\r'], " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fmt;
+
+    #[derive(Debug)]
+    struct Level(&'static str, Option<Box<Level>>);
+
+    impl fmt::Display for Level {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str(self.0)
+        }
+    }
+
+    impl StdError for Level {
+        fn source(&self) -> Option<&(dyn StdError + 'static)> {
+            self.1.as_deref().map(|level| level as _)
+        }
+    }
+
+    #[test]
+    fn the_chain_is_one_line_without_repeats() {
+        let io = Level("no such file", None);
+        let map = Level("cannot open: no such file", Some(Box::new(io)));
+        let outer = Level("a\nb.fits", Some(Box::new(map)));
+        assert_eq!(chain(&outer), "a b.fits: cannot open: no such file");
+    }
+
+    #[test]
+    fn the_worst_status_is_the_largest() {
+        let all = [
+            Status::Input,
+            Status::Bug,
+            Status::Done,
+            Status::Machine,
+            Status::Request,
+        ];
+        assert_eq!(all.iter().max(), Some(&Status::Bug));
+        assert_eq!(Status::from(Blame::Machine) as u8, 4);
+    }
+}

@@ -1,0 +1,245 @@
+//! One plane through the transforms, with its blanks taken out before and put back after.
+
+use std::fmt;
+
+use super::blank;
+use super::fft2::{BAND_ROWS, Transform};
+use super::memory::{Buffers, Layout, Worker, column_stride, columns_kept};
+use super::plans::Planner;
+use super::share::share;
+use crate::convolve::{BackendError, Lane, Workload, check};
+use crate::kernel::GaussianTransfer;
+use crate::plan::{Convolution, NanRule};
+use crate::plane::{PlaneMut, PlaneRef, Real};
+
+/// A lane of the CPU backend that computes in `T`.
+pub(super) struct CpuLane<T: Real> {
+    layout: Layout<T>,
+    buffers: Buffers<T>,
+}
+
+impl<T: Real> CpuLane<T> {
+    pub fn new(workload: &Workload, planner: &Planner<T>) -> Result<Self, BackendError> {
+        let beyond = BackendError::Memory { bytes: u64::MAX };
+        let layout = Layout::of(workload, planner).ok_or(beyond)?;
+        let buffers = layout.allocate()?;
+        Ok(Self { layout, buffers })
+    }
+}
+
+impl<T: Real> fmt::Debug for CpuLane<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut lane = f.debug_struct("CpuLane");
+        lane.field("bitpix", &T::BITPIX.code())
+            .field("bytes", &self.buffers.bytes());
+        lane.finish_non_exhaustive()
+    }
+}
+
+impl<T: Real> Lane for CpuLane<T> {
+    fn convolve(
+        &mut self,
+        convolution: &Convolution,
+        source: PlaneRef<'_>,
+        mut slot: PlaneMut<'_>,
+    ) -> Result<(), BackendError> {
+        check(convolution, &source, &slot)?;
+        let transform = transform(&self.layout, &self.buffers, convolution, &source)?;
+        let mut pass = Pass {
+            convolution,
+            source,
+            transform,
+            buffers: &mut self.buffers,
+        };
+        let blanks = pass.load_image()?;
+        if blanks == source.nx() * source.ny() {
+            slot.fill_blank();
+            return Ok(());
+        }
+        let masked = blanks > 0 && convolution.nan != NanRule::Keep;
+        pass.smooth_image()?;
+        if masked {
+            pass.smooth_mask()?;
+        }
+        pass.store(masked, &mut slot)
+    }
+
+    fn bytes(&self) -> u64 {
+        self.buffers.bytes()
+    }
+}
+
+/// The transform of a plane, after a check that everything it needs was planned and allocated.
+fn transform<'a, T: Real>(
+    layout: &'a Layout<T>,
+    buffers: &Buffers<T>,
+    convolution: &Convolution,
+    source: &PlaneRef<'_>,
+) -> Result<Transform<'a, T>, BackendError> {
+    let grid = convolution.grid;
+    let unplanned = BackendError::Unplanned {
+        grid: (grid.nx, grid.ny),
+    };
+    let transform = Transform {
+        grid,
+        nx: source.nx(),
+        ny: source.ny(),
+        kept: columns_kept::<T>(convolution),
+        stride: column_stride(grid.ny).ok_or(unplanned.clone())?,
+        row: layout.row(grid.nx).ok_or(unplanned.clone())?,
+        column: layout.column(grid.ny).ok_or(unplanned.clone())?,
+    };
+    let masks = if convolution.nan == NanRule::Keep {
+        0
+    } else {
+        transform.spectrum_length()
+    };
+    let fits = transform.spectrum_length() <= buffers.spectrum.len()
+        && masks <= buffers.mask_spectrum.len()
+        && source.ny() <= buffers.row_blanks.len();
+    if fits { Ok(transform) } else { Err(unplanned) }
+}
+
+/// One plane on its way.
+struct Pass<'a, T: Real> {
+    convolution: &'a Convolution,
+    source: PlaneRef<'a>,
+    transform: Transform<'a, T>,
+    buffers: &'a mut Buffers<T>,
+}
+
+impl<T: Real> Pass<'_, T> {
+    /// Rows of the plane into the spectrum, blanks as zeros; how many blanks there are.
+    fn load_image(&mut self) -> Result<usize, BackendError> {
+        let source = self.source;
+        let Buffers {
+            spectrum,
+            row_blanks,
+            workers,
+            ..
+        } = &mut *self.buffers;
+        self.transform
+            .forward(workers, spectrum, row_blanks, |y, row, blanks| {
+                source.read_row(y, row)?;
+                *blanks = blank::zero_blanks(row);
+                Ok(*blanks < row.len())
+            })?;
+        Ok(row_blanks.iter().take(source.ny()).sum())
+    }
+
+    fn smooth_image(&mut self) -> Result<(), BackendError> {
+        let transfer = self.transfer(self.convolution.gain);
+        let Buffers {
+            spectrum, workers, ..
+        } = &mut *self.buffers;
+        self.transform.columns(workers, spectrum, &transfer)
+    }
+
+    /// The mask, one on blanks and zero elsewhere, through the kernel with unit sum.
+    fn smooth_mask(&mut self) -> Result<(), BackendError> {
+        let source = self.source;
+        let transfer = self.transfer(1.0);
+        let Buffers {
+            mask_spectrum,
+            row_blanks,
+            workers,
+            ..
+        } = &mut *self.buffers;
+        self.transform
+            .forward(workers, mask_spectrum, row_blanks, |y, row, blanks| {
+                if *blanks > 0 {
+                    source.read_row(y, row)?;
+                    blank::mark_blanks(row);
+                }
+                Ok(*blanks > 0)
+            })?;
+        self.transform.columns(workers, mask_spectrum, &transfer)
+    }
+
+    fn transfer(&self, gain: f64) -> GaussianTransfer {
+        GaussianTransfer::new(self.convolution.kernel, gain / self.transform.grid.bins())
+    }
+
+    /// The spectra back into rows, the rule for blanks applied, into the slot.
+    fn store(&mut self, masked: bool, slot: &mut PlaneMut<'_>) -> Result<(), BackendError> {
+        let Buffers {
+            spectrum,
+            mask_spectrum,
+            row_blanks,
+            workers,
+        } = &mut *self.buffers;
+        let (transform, row_blanks) = (&self.transform, &*row_blanks);
+        let Self {
+            convolution,
+            source,
+            ..
+        } = *self;
+        let rows = Rows {
+            convolution,
+            source,
+            transform,
+            masked,
+        };
+        share(
+            workers,
+            slot.bands(BAND_ROWS),
+            |worker, (first, mut band)| {
+                transform.turn_back(spectrum, (first, band.ny()), &mut worker.band);
+                if masked {
+                    transform.turn_back(mask_spectrum, (first, band.ny()), &mut worker.mask_band);
+                }
+                for r in 0..band.ny() {
+                    let blanks = row_blanks.get(first + r).copied().unwrap_or_default();
+                    rows.finish(worker, r, first + r, blanks)?;
+                    band.write_row(r, &worker.row[..transform.nx])?;
+                }
+                Ok(())
+            },
+        )
+    }
+}
+
+/// The last step of each row of a plane.
+struct Rows<'a, T: Real> {
+    convolution: &'a Convolution,
+    source: PlaneRef<'a>,
+    transform: &'a Transform<'a, T>,
+    masked: bool,
+}
+
+impl<T: Real> Rows<'_, T> {
+    /// Leaves the pixels of row `y` of the plane, row `r` of the worker's bands, in the worker's
+    /// row. `blanks` of them are blank in the input.
+    fn finish(
+        &self,
+        worker: &mut Worker<T>,
+        r: usize,
+        y: usize,
+        blanks: usize,
+    ) -> Result<(), BackendError> {
+        let Worker {
+            band,
+            mask_band,
+            row,
+            other_row,
+            row_scratch,
+            ..
+        } = worker;
+        self.transform.inverse_row(band, r, row, row_scratch)?;
+        let values = &mut row[..self.transform.nx];
+        if self.masked {
+            self.transform
+                .inverse_row(mask_band, r, other_row, row_scratch)?;
+            match self.convolution.nan {
+                NanRule::Racs => blank::racs(values, other_row, self.convolution.racs_gain),
+                NanRule::Interpolate => blank::interpolate(values, other_row),
+                NanRule::Keep => {}
+            }
+        } else if blanks > 0 {
+            let input = &mut other_row[..self.transform.nx];
+            self.source.read_row(y, input)?;
+            blank::keep(values, input);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,249 @@
+//! How large a lane's buffers are, and the buffers. What is in them when is not known here.
+
+use std::mem::size_of;
+
+use num_complex::Complex;
+
+use super::fft2::BAND_ROWS;
+use super::plans::{ColumnPlan, Planner, RowPlan};
+use crate::convolve::{BackendError, Job, Workload};
+use crate::kernel::{GaussianTransfer, Grid};
+use crate::plan::{Convolution, NanRule};
+use crate::plane::Real;
+
+/// Where transfer functions are cut to zero, as an exponent. What lies below changes nothing in
+/// this precision, but in `f32` it would fill the columns with denormal numbers, at a sixth of
+/// the speed.
+pub(super) fn cut<T: Real>() -> f64 {
+    if size_of::<T>() == size_of::<f32>() {
+        23.0
+    } else {
+        41.5
+    }
+}
+
+/// Columns of the half spectrum that are worked on; the others would be multiplied by zero.
+pub(super) fn columns_kept<T: Real>(convolution: &Convolution) -> usize {
+    let transfer = GaussianTransfer::new(convolution.kernel, 1.0);
+    transfer.columns_above(&convolution.grid, cut::<T>())
+}
+
+/// Distance from one column to the next in the spectrum: whole cache lines, but no high power of
+/// two, which would put the same rows of all columns into the same few cache sets.
+pub(super) fn column_stride(ny: usize) -> Option<usize> {
+    let stride = ny.checked_next_multiple_of(8)?;
+    if stride.is_multiple_of(64) {
+        stride.checked_add(8)
+    } else {
+        Some(stride)
+    }
+}
+
+/// Values in a spectrum of `columns` columns of `grid`.
+pub(super) fn spectrum_length(columns: usize, grid: &Grid) -> Option<usize> {
+    column_stride(grid.ny)?.checked_mul(columns)
+}
+
+/// The plans and the buffer lengths, in elements, that suit every job of a workload.
+pub(super) struct Layout<T: Real> {
+    pub rows: Vec<RowPlan<T>>,
+    pub columns: Vec<ColumnPlan<T>>,
+    spectrum: usize,
+    mask_spectrum: usize,
+    row_blanks: usize,
+    workers: usize,
+    worker: WorkerLayout,
+}
+
+/// Buffer lengths of one thread in the lane.
+#[derive(Clone, Copy, Default)]
+struct WorkerLayout {
+    band: usize,
+    mask_band: usize,
+    row: usize,
+    row_scratch: usize,
+    column: usize,
+    column_scratch: usize,
+}
+
+impl<T: Real> Layout<T> {
+    /// `None` if a length overflows.
+    pub fn of(workload: &Workload, planner: &Planner<T>) -> Option<Self> {
+        let mut layout = Self {
+            rows: Vec::new(),
+            columns: Vec::new(),
+            spectrum: 0,
+            mask_spectrum: 0,
+            row_blanks: 0,
+            workers: workload.threads_per_lane(),
+            worker: WorkerLayout::default(),
+        };
+        for job in workload.jobs() {
+            layout.include(job, planner)?;
+        }
+        Some(layout)
+    }
+
+    fn include(&mut self, job: &Job, planner: &Planner<T>) -> Option<()> {
+        let grid = &job.convolution.grid;
+        let spectrum = spectrum_length(columns_kept::<T>(&job.convolution), grid)?;
+        let band = grid.half_columns().checked_mul(BAND_ROWS)?;
+        self.spectrum = self.spectrum.max(spectrum);
+        self.row_blanks = self.row_blanks.max(job.ny);
+        self.worker.band = self.worker.band.max(band);
+        if job.convolution.nan != NanRule::Keep {
+            self.mask_spectrum = self.mask_spectrum.max(spectrum);
+            self.worker.mask_band = self.worker.mask_band.max(band);
+        }
+        self.include_row(grid.nx, planner);
+        self.include_column(grid.ny, planner);
+        Some(())
+    }
+
+    fn include_row(&mut self, length: usize, planner: &Planner<T>) {
+        if self.row(length).is_none() {
+            let plan = planner.row(length);
+            self.worker.row = self.worker.row.max(length);
+            self.worker.row_scratch = self.worker.row_scratch.max(plan.scratch_length());
+            self.rows.push(plan);
+        }
+    }
+
+    fn include_column(&mut self, length: usize, planner: &Planner<T>) {
+        if self.column(length).is_none() {
+            let plan = planner.column(length);
+            self.worker.column = self.worker.column.max(length);
+            self.worker.column_scratch = self.worker.column_scratch.max(plan.scratch_length());
+            self.columns.push(plan);
+        }
+    }
+
+    /// The plan for rows of this length.
+    pub fn row(&self, length: usize) -> Option<&RowPlan<T>> {
+        self.rows.iter().find(|plan| plan.length == length)
+    }
+
+    /// The plan for columns of this length.
+    pub fn column(&self, length: usize) -> Option<&ColumnPlan<T>> {
+        self.columns.iter().find(|plan| plan.length == length)
+    }
+
+    /// Bytes of all buffers; `None` if they are beyond counting.
+    pub fn bytes<V>(&self) -> Option<u64> {
+        let worker = &self.worker;
+        let complex_each = [worker.band, worker.mask_band, worker.row_scratch]
+            .into_iter()
+            .chain([worker.column, worker.column_scratch])
+            .try_fold(0_usize, usize::checked_add)?;
+        let real_each = worker.row.checked_mul(2)?.checked_add(worker.column)?;
+        let each = complex_each.checked_mul(2)?.checked_add(real_each)?;
+        let spectra = self
+            .spectrum
+            .checked_add(self.mask_spectrum)?
+            .checked_mul(2)?;
+        let values = self.workers.checked_mul(each)?.checked_add(spectra)?;
+        let flags = self.row_blanks.checked_mul(size_of::<usize>())?;
+        let bytes = values.checked_mul(size_of::<V>())?.checked_add(flags)?;
+        u64::try_from(bytes).ok()
+    }
+
+    /// Allocates what [`bytes`](Self::bytes) counts.
+    pub fn allocate(&self) -> Result<Buffers<T>, BackendError> {
+        let memory = BackendError::Memory {
+            bytes: self.bytes::<T>().unwrap_or(u64::MAX),
+        };
+        self.try_allocate().ok_or(memory)
+    }
+
+    fn try_allocate(&self) -> Option<Buffers<T>> {
+        let mut workers = Vec::new();
+        workers.try_reserve_exact(self.workers).ok()?;
+        for _ in 0..self.workers {
+            workers.push(self.worker.allocate()?);
+        }
+        Some(Buffers {
+            spectrum: zeros(self.spectrum)?,
+            mask_spectrum: zeros(self.mask_spectrum)?,
+            row_blanks: zeros(self.row_blanks)?,
+            workers,
+        })
+    }
+}
+
+impl WorkerLayout {
+    fn allocate<T: Real>(&self) -> Option<Worker<T>> {
+        Some(Worker {
+            band: zeros(self.band)?,
+            mask_band: zeros(self.mask_band)?,
+            row: zeros(self.row)?,
+            other_row: zeros(self.row)?,
+            row_scratch: zeros(self.row_scratch)?,
+            column: zeros(self.column)?,
+            factors: zeros(self.column)?,
+            column_scratch: zeros(self.column_scratch)?,
+        })
+    }
+}
+
+/// A lane's memory.
+pub(super) struct Buffers<T> {
+    /// The half spectrum, column by column.
+    pub spectrum: Vec<Complex<T>>,
+    /// The same of the mask, for the rules that smooth it.
+    pub mask_spectrum: Vec<Complex<T>>,
+    /// How many pixels of each row of the plane are blank.
+    pub row_blanks: Vec<usize>,
+    /// One for each thread.
+    pub workers: Vec<Worker<T>>,
+}
+
+/// What one thread works in.
+pub(super) struct Worker<T> {
+    /// [`BAND_ROWS`] rows of half spectra.
+    pub band: Vec<Complex<T>>,
+    /// The same of the mask.
+    pub mask_band: Vec<Complex<T>>,
+    /// A padded row of pixels.
+    pub row: Vec<T>,
+    /// Another, for the mask or the input beside the output.
+    pub other_row: Vec<T>,
+    /// For the row transforms.
+    pub row_scratch: Vec<Complex<T>>,
+    /// A transformed column.
+    pub column: Vec<Complex<T>>,
+    /// The transfer function on a column.
+    pub factors: Vec<T>,
+    /// For the column transforms.
+    pub column_scratch: Vec<Complex<T>>,
+}
+
+impl<T> Buffers<T> {
+    /// Bytes allocated.
+    pub fn bytes(&self) -> u64 {
+        let shared = bytes_of(&self.spectrum) + bytes_of(&self.mask_spectrum);
+        let workers: usize = self.workers.iter().map(Worker::bytes).sum();
+        (shared + bytes_of(&self.row_blanks) + workers) as u64
+    }
+}
+
+impl<T> Worker<T> {
+    fn bytes(&self) -> usize {
+        let complex = [&self.band, &self.mask_band, &self.row_scratch, &self.column];
+        let real = [&self.row, &self.other_row, &self.factors];
+        complex.into_iter().map(bytes_of).sum::<usize>()
+            + bytes_of(&self.column_scratch)
+            + real.into_iter().map(bytes_of).sum::<usize>()
+    }
+}
+
+fn bytes_of<V>(buffer: &Vec<V>) -> usize {
+    buffer.capacity() * size_of::<V>()
+}
+
+/// A buffer of exactly `length` zeros, its pages touched; `None` if there is no memory for it.
+fn zeros<V: Clone + Default>(length: usize) -> Option<Vec<V>> {
+    let mut buffer = Vec::new();
+    buffer.try_reserve_exact(length).ok()?;
+    buffer.resize(length, V::default());
+    Some(buffer)
+}

@@ -1,0 +1,73 @@
+//! The CPU backend: real transforms of rows, complex transforms of columns, on memory that is
+//! allocated once a lane. What a plane means is in [`reference`](super::reference); how it is
+//! transformed in `fft2`, what becomes of blank pixels in `blank`.
+
+mod blank;
+mod fft2;
+mod lane;
+mod memory;
+mod plans;
+mod share;
+mod turn;
+
+use super::{Backend, BackendError, Lane, Workload};
+use crate::plan::{NanRule, Precision};
+use crate::plane::Real;
+use lane::CpuLane;
+use memory::Layout;
+use plans::Planner;
+
+/// The CPU backend. It keeps the tables of every transform length it has met, for all lanes.
+#[derive(Debug, Default)]
+pub struct Cpu {
+    single: Planner<f32>,
+    double: Planner<f64>,
+}
+
+impl Cpu {
+    /// A backend that has planned nothing yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+impl Backend for Cpu {
+    fn name(&self) -> &'static str {
+        "cpu"
+    }
+
+    fn lane_bytes(&self, workload: &Workload) -> u64 {
+        match transform_precision(workload) {
+            Precision::F32 => lane_bytes(workload, &self.single),
+            Precision::F64 => lane_bytes(workload, &self.double),
+        }
+    }
+
+    fn lane(&self, workload: &Workload) -> Result<Box<dyn Lane>, BackendError> {
+        Ok(match transform_precision(workload) {
+            Precision::F32 => Box::new(CpuLane::new(workload, &self.single)?),
+            Precision::F64 => Box::new(CpuLane::new(workload, &self.double)?),
+        })
+    }
+}
+
+/// Interpolation divides by weights down to 1e-3, which would bring the error of a transform in
+/// `f32`, 1e-7 of the peak, up to 1e-4.
+fn transform_precision(workload: &Workload) -> Precision {
+    let interpolates = workload
+        .jobs()
+        .iter()
+        .any(|job| job.convolution.nan == NanRule::Interpolate);
+    if interpolates {
+        Precision::F64
+    } else {
+        workload.precision()
+    }
+}
+
+fn lane_bytes<T: Real>(workload: &Workload, planner: &Planner<T>) -> u64 {
+    Layout::of(workload, planner)
+        .and_then(|layout| layout.bytes::<T>())
+        .unwrap_or(u64::MAX)
+}

@@ -1,0 +1,111 @@
+//! Rows of a band into columns of the spectrum and back, through a tile that fits the first
+//! cache, so that both sides are touched in whole cache lines. No arithmetic.
+
+use num_complex::Complex;
+
+use super::fft2::BAND_ROWS;
+use crate::plane::Real;
+
+/// Columns of a tile: one cache line of a row in `f32`.
+pub(super) const TILE_COLUMNS: usize = 8;
+
+type Tile<T> = [[Complex<T>; BAND_ROWS]; TILE_COLUMNS];
+
+/// Stores part of a band in at most [`TILE_COLUMNS`] columns of the spectrum.
+///
+/// `band` holds at most [`BAND_ROWS`] rows of `width` values; `columns` are columns of the
+/// spectrum, `stride` values apart; `first` is the number of the first column in the band's rows,
+/// and of the band's first row in the columns.
+pub(super) fn rows_to_columns<T: Real>(
+    band: &[Complex<T>],
+    width: usize,
+    columns: &mut [Complex<T>],
+    stride: usize,
+    first: (usize, usize),
+) {
+    let mut tile: Tile<T> = [[Complex::default(); BAND_ROWS]; TILE_COLUMNS];
+    let rows = band.len() / width;
+    let count = columns.len() / stride;
+    for (r, row) in band.chunks_exact(width).take(BAND_ROWS).enumerate() {
+        for (column, &value) in tile.iter_mut().zip(&row[first.0..first.0 + count]) {
+            column[r] = value;
+        }
+    }
+    for (column, values) in columns.chunks_exact_mut(stride).zip(&tile) {
+        column[first.1..first.1 + rows].copy_from_slice(&values[..rows]);
+    }
+}
+
+/// Fills a band from the spectrum: the inverse of [`rows_to_columns`] for all columns at once.
+/// `spectrum` holds the columns that were kept, `stride` values apart; the rest of each row of
+/// the band becomes zero. `first_row` is the number of the band's first row in the columns.
+pub(super) fn columns_to_rows<T: Real>(
+    spectrum: &[Complex<T>],
+    stride: usize,
+    first_row: usize,
+    band: &mut [Complex<T>],
+    width: usize,
+) {
+    let mut tile: Tile<T> = [[Complex::default(); BAND_ROWS]; TILE_COLUMNS];
+    let rows = band.len() / width;
+    for (group, columns) in spectrum.chunks(stride * TILE_COLUMNS).enumerate() {
+        let count = columns.len() / stride;
+        for (values, column) in tile.iter_mut().zip(columns.chunks_exact(stride)) {
+            values[..rows].copy_from_slice(&column[first_row..first_row + rows]);
+        }
+        let first = group * TILE_COLUMNS;
+        for (r, row) in band.chunks_exact_mut(width).take(BAND_ROWS).enumerate() {
+            for (value, column) in row[first..first + count].iter_mut().zip(&tile) {
+                *value = column[r];
+            }
+        }
+    }
+    let kept = spectrum.len() / stride;
+    for row in band.chunks_exact_mut(width) {
+        row[kept..].fill(Complex::default());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_band_goes_into_columns_and_comes_back() {
+        let (width, kept, rows, stride, first_row) = (21, 19, 13, 48, 16);
+        let value = |r: usize, c: usize| Complex::new(r as f32, c as f32);
+        let band: Vec<_> = (0..rows * width)
+            .map(|i| value(i / width, i % width))
+            .collect();
+        let mut spectrum = vec![Complex::new(-1.0, -1.0); kept * stride];
+        for (group, columns) in spectrum.chunks_mut(stride * TILE_COLUMNS).enumerate() {
+            rows_to_columns(
+                &band,
+                width,
+                columns,
+                stride,
+                (group * TILE_COLUMNS, first_row),
+            );
+        }
+        for (i, found) in spectrum.iter().enumerate() {
+            let (column, row) = (i / stride, i % stride);
+            let inside = (first_row..first_row + rows).contains(&row);
+            let expected = if inside {
+                value(row - first_row, column)
+            } else {
+                Complex::new(-1.0, -1.0)
+            };
+            assert_eq!(*found, expected, "column {column} row {row}");
+        }
+        let mut back = vec![Complex::new(7.0, 7.0); rows * width];
+        columns_to_rows(&spectrum, stride, first_row, &mut back, width);
+        for (i, (found, original)) in back.iter().zip(&band).enumerate() {
+            let expected = if i % width < kept {
+                *original
+            } else {
+                Complex::default()
+            };
+            assert_eq!(*found, expected);
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! One plane in, one smoothed plane out: the seam that every way of computing it stands behind.
+//! No file is seen here, and nothing is decided that the plan has not decided.
+//!
+//! A [`Backend`] makes [`Lane`]s; a lane is all the memory that one plane in flight needs, made
+//! once and used for plane after plane. What every backend computes is written down in
+//! [`reference`](mod@reference) as plainly as it can be: pixels that are not finite are blank and count as zero;
+//! the spectrum of the plane, padded with zeros to the [`Convolution`]'s grid, is multiplied by
+//! the [transfer function](crate::kernel::GaussianTransfer), symmetric at the Nyquist bins; then
+//! the [`NanRule`](crate::plan::NanRule) says which pixels are blank in the result.
+
+pub mod cpu;
+mod error;
+pub mod reference;
+
+use std::fmt;
+
+pub use cpu::Cpu;
+pub use error::BackendError;
+
+use crate::plan::{Convolution, Edge, Precision};
+use crate::plane::{PlaneMut, PlaneRef};
+
+/// [`NanRule::Racs`](crate::plan::NanRule::Racs): blank where the mask's gain times the smoothed
+/// mask is at least this (RACS-tools 4.5, `convolve_uv`).
+pub const RACS_BLANK_FROM: f64 = 0.99;
+
+/// [`NanRule::Interpolate`](crate::plan::NanRule::Interpolate): blank where the smoothed weight
+/// is below this.
+pub const LEAST_WEIGHT: f64 = 1e-3;
+
+/// A way of convolving planes, shared by all threads. It is chosen once a run.
+pub trait Backend: Send + Sync + fmt::Debug {
+    /// The word for it in options and reports, lower case.
+    fn name(&self) -> &'static str;
+
+    /// The bytes that one lane for this workload allocates, exactly; [`u64::MAX`] if they are
+    /// beyond counting. Tables that lanes share are not part of it.
+    fn lane_bytes(&self, workload: &Workload) -> u64;
+
+    /// Makes a lane for this workload: plans its transforms and allocates its memory.
+    ///
+    /// # Errors
+    /// [`BackendError::Memory`] if the memory is not to be had.
+    fn lane(&self, workload: &Workload) -> Result<Box<dyn Lane>, BackendError>;
+}
+
+/// One plane in flight, with all the memory that takes.
+pub trait Lane: Send + fmt::Debug {
+    /// Convolves `source` as `convolution` says and stores the result in `slot`, which has the
+    /// same shape. Nothing is allocated; what earlier planes left in the lane has no influence.
+    ///
+    /// With several threads a lane this calls rayon, and so belongs inside
+    /// [`rayon::ThreadPool::install`] or `broadcast` of the caller's own pool. The result is the
+    /// same, bit for bit, for any number of threads.
+    ///
+    /// # Errors
+    /// [`BackendError::Shape`], [`BackendError::Grid`] or [`BackendError::Unplanned`] if the
+    /// plane is not one of the lane's workload; the slot is then untouched.
+    fn convolve(
+        &mut self,
+        convolution: &Convolution,
+        source: PlaneRef<'_>,
+        slot: PlaneMut<'_>,
+    ) -> Result<(), BackendError>;
+
+    /// The bytes this lane has allocated.
+    fn bytes(&self) -> u64;
+}
+
+/// One kind of plane in a [`Workload`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Job {
+    /// Pixels in a row.
+    pub nx: usize,
+    /// Rows.
+    pub ny: usize,
+    /// What is done with it.
+    pub convolution: Convolution,
+}
+
+/// Everything that a lane will meet: it decides what is planned and how much is allocated.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Workload {
+    precision: Precision,
+    threads_per_lane: usize,
+    jobs: Vec<Job>,
+}
+
+impl Workload {
+    /// No planes yet, one thread a lane. `precision` is that of the transform;
+    /// [`NanRule::Interpolate`](crate::plan::NanRule::Interpolate) always runs in `f64`, because
+    /// it divides by weights down to [`LEAST_WEIGHT`].
+    #[must_use]
+    pub fn new(precision: Precision) -> Self {
+        Self {
+            precision,
+            threads_per_lane: 1,
+            jobs: Vec::new(),
+        }
+    }
+
+    /// The same planes with this many threads inside each plane; 0 counts as 1.
+    #[must_use]
+    pub fn with_threads_per_lane(self, threads: usize) -> Self {
+        Self {
+            threads_per_lane: threads.max(1),
+            ..self
+        }
+    }
+
+    /// Adds a plane of `ny` rows of `nx` pixels. The order does not matter, nor do repetitions.
+    pub fn add(&mut self, nx: usize, ny: usize, convolution: Convolution) {
+        let job = Job {
+            nx,
+            ny,
+            convolution,
+        };
+        if self.jobs.last() != Some(&job) {
+            self.jobs.push(job);
+        }
+    }
+
+    /// The precision of the transform.
+    #[must_use]
+    pub fn precision(&self) -> Precision {
+        self.precision
+    }
+
+    /// Threads that share one plane, at least 1.
+    #[must_use]
+    pub fn threads_per_lane(&self) -> usize {
+        self.threads_per_lane
+    }
+
+    /// The kinds of planes.
+    #[must_use]
+    pub fn jobs(&self) -> &[Job] {
+        &self.jobs
+    }
+}
+
+/// Refuses planes and slots of different shapes, and grids that do not suit the plane: with
+/// wrapping edges they are its own lengths, with zero edges at least those.
+fn check(
+    convolution: &Convolution,
+    source: &PlaneRef<'_>,
+    slot: &PlaneMut<'_>,
+) -> Result<(), BackendError> {
+    let plane = (source.nx(), source.ny());
+    let grid = (convolution.grid.nx, convolution.grid.ny);
+    if (slot.nx(), slot.ny()) != plane {
+        return Err(BackendError::Shape {
+            plane,
+            slot: (slot.nx(), slot.ny()),
+        });
+    }
+    let suits = match convolution.edge {
+        Edge::Wrap => grid == plane,
+        Edge::Zero => grid.0 >= plane.0 && grid.1 >= plane.1,
+    };
+    if suits {
+        Ok(())
+    } else {
+        Err(BackendError::Grid { plane, grid })
+    }
+}

@@ -1,0 +1,297 @@
+//! The transfer function of the convolving Gaussian, one bin at a time and a column at a time.
+//! What it is multiplied with is not known here.
+//!
+//! A Gaussian with covariance Σ (σ², px²) has the Fourier transform exp(-2π² fᵀ Σ f), f in
+//! cycles/px (Bracewell, The Fourier Transform and Its Applications, chapter 2 of any edition,
+//! in two dimensions). FWHM² = 8 ln 2 · σ², hence the factor 2π² / (8 ln 2) on a
+//! [`PixelCovariance`].
+
+use std::f64::consts::{LN_2, PI};
+
+use super::exp::exp;
+use super::{Grid, PixelCovariance};
+use crate::plane::Real;
+
+/// 2π² / (8 ln 2).
+const EXPONENT: f64 = PI * PI / (4.0 * LN_2);
+
+/// Elements computed with one running index; small enough to be exact in any float.
+const BLOCK: usize = 256;
+
+/// `gain · exp(-2π² / (8 ln 2) · fᵀ P f)`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GaussianTransfer {
+    gain: f64,
+    covariance: PixelCovariance,
+}
+
+impl GaussianTransfer {
+    /// The transfer function of a Gaussian of this covariance whose pixels add up to `gain`.
+    #[must_use]
+    pub fn new(covariance: PixelCovariance, gain: f64) -> Self {
+        Self { gain, covariance }
+    }
+
+    /// The value at a frequency, cycles/px.
+    #[must_use]
+    pub fn at(&self, u: f64, v: f64) -> f64 {
+        self.gain * self.exponent(u, v).exp()
+    }
+
+    /// The value for bin (`kx`, `ky`) of the full spectrum of a real plane on `grid`.
+    ///
+    /// On the Nyquist row and column of an even length the bins (kx, ky) and (-kx, -ky) stand for
+    /// one real wave, but have different values here when the Gaussian is rotated. Both get the
+    /// mean of the two: that is the real part of the product of full complex spectra, and a mirror
+    /// image then gives the mirror image of the result. The corner, which is Nyquist on both axes
+    /// of a grid of two even lengths, is its own partner and keeps its value at (-1/2, -1/2).
+    #[must_use]
+    pub fn bin(&self, grid: &Grid, kx: usize, ky: usize) -> f64 {
+        let (u, v) = (grid.u(kx), grid.v(ky));
+        match (grid.is_nyquist_column(kx), grid.is_nyquist_row(ky)) {
+            (true, false) => 0.5 * (self.at(u, v) + self.at(u, -v)),
+            (false, true) => 0.5 * (self.at(u, v) + self.at(-u, v)),
+            _ => self.at(u, v),
+        }
+    }
+
+    /// How many columns of the half spectrum on `grid`, from the first on, have a value of at
+    /// least `gain · exp(-cut)`: all others are negligible from end to end. It is never less
+    /// than 1, and may be a little more than needed.
+    #[must_use]
+    pub fn columns_above(&self, grid: &Grid, cut: f64) -> usize {
+        let PixelCovariance { xx, xy, yy } = self.covariance;
+        // The largest exponent of a column over all v, at v = -u xy / yy, is -EXPONENT·narrow·u².
+        let narrow = if xy == 0.0 { xx } else { xx - xy * xy / yy };
+        if !(narrow > 0.0 && yy >= 0.0) {
+            return grid.half_columns();
+        }
+        let last = (cut / (EXPONENT * narrow)).sqrt() * grid.nx as f64;
+        if last < grid.half_columns() as f64 {
+            last as usize + 1
+        } else {
+            grid.half_columns()
+        }
+    }
+
+    /// Fills `values`, one for each row of `grid`, with column `kx` of the half spectrum, as
+    /// [`bin`](Self::bin) has them. Values below `gain · exp(-cut)` are exactly zero: as small
+    /// numbers they would change nothing but make the transform slow. `cut` is at most 700.
+    pub fn fill_column<T: Real>(&self, grid: &Grid, kx: usize, cut: f64, values: &mut [T]) {
+        if grid.is_nyquist_column(kx) {
+            for (ky, value) in values.iter_mut().enumerate() {
+                *value = self.cut_bin(grid, kx, ky, cut);
+            }
+            return;
+        }
+        let rows = grid.positive_rows().min(values.len());
+        let (positive, negative) = values.split_at_mut(rows);
+        let step = 1.0 / grid.ny as f64;
+        self.fill_run(grid.u(kx), (0.0, step), cut, positive);
+        self.fill_run(grid.u(kx), (-(negative.len() as f64), step), cut, negative);
+        if let Some(first) = negative.first_mut()
+            && grid.is_nyquist_row(rows)
+        {
+            *first = self.cut_bin(grid, kx, rows, cut);
+        }
+    }
+
+    /// Values at `u` and `v = (first + i) · step`, i = 0, 1, …
+    fn fill_run<T: Real>(&self, u: f64, (first, step): (f64, f64), cut: f64, values: &mut [T]) {
+        let (below, above) = self.span(u, cut);
+        // One row more on either side, lest rounding decide; casts of floats saturate.
+        let begin = ((below / step - first).floor() - 1.0) as usize;
+        let end = (((above / step - first).ceil() + 2.0) as usize).min(values.len());
+        let begin = begin.min(end);
+        let (before, rest) = values.split_at_mut(begin);
+        let (inside, after) = rest.split_at_mut(end - begin);
+        before.fill(T::ZERO);
+        after.fill(T::ZERO);
+        self.fill_inside(u, (first + begin as f64, step), cut, inside);
+    }
+
+    /// The range of v outside which column `u` is below the cut: where the exponent, a parabola
+    /// in v, reaches it. All v if there is no parabola.
+    fn span(&self, u: f64, cut: f64) -> (f64, f64) {
+        let PixelCovariance { xx, xy, yy } = self.covariance;
+        let centre = -xy / yy * u;
+        let half = ((cut / EXPONENT - (xx - xy * xy / yy) * u * u).max(0.0) / yy).sqrt();
+        if centre.is_finite() && half.is_finite() {
+            (centre - half, centre + half)
+        } else {
+            (f64::NEG_INFINITY, f64::INFINITY)
+        }
+    }
+
+    /// [`fill_run`](Self::fill_run) with every value computed.
+    fn fill_inside<T: Real>(&self, u: f64, (first, step): (f64, f64), cut: f64, values: &mut [T]) {
+        let PixelCovariance { xx, xy, yy } = self.covariance;
+        let (flat, slope, curve) = (xx * u * u, 2.0 * xy * u, yy);
+        let mut start = first;
+        for block in values.chunks_mut(BLOCK) {
+            for (value, i) in block.iter_mut().zip(0_i32..) {
+                let v = (start + f64::from(i)) * step;
+                let exponent = -EXPONENT * (flat + v * (slope + v * curve));
+                let kept = self.gain * exp(exponent.max(-cut));
+                *value = T::rounded(if exponent < -cut { 0.0 } else { kept });
+            }
+            start += BLOCK as f64;
+        }
+    }
+
+    fn cut_bin<T: Real>(&self, grid: &Grid, kx: usize, ky: usize, cut: f64) -> T {
+        let value = self.bin(grid, kx, ky);
+        T::rounded(if value.abs() < self.gain.abs() * (-cut).exp() {
+            0.0
+        } else {
+            value
+        })
+    }
+
+    fn exponent(&self, u: f64, v: f64) -> f64 {
+        let PixelCovariance { xx, xy, yy } = self.covariance;
+        -EXPONENT * (xx * u * u + 2.0 * xy * u * v + yy * v * v)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROTATED: PixelCovariance = PixelCovariance {
+        xx: 3.0,
+        xy: 1.2,
+        yy: 1.5,
+    };
+
+    #[test]
+    fn half_width_of_the_transform_is_4_ln2_over_pi_fwhm() {
+        // FWHM in frequency of a Gaussian of FWHM w is 4 ln 2 / (π w).
+        let transfer = GaussianTransfer::new(
+            PixelCovariance {
+                xx: 25.0,
+                xy: 0.0,
+                yy: 16.0,
+            },
+            3.0,
+        );
+        let half = 2.0 * LN_2 / (PI * 5.0);
+        assert!((transfer.at(half, 0.0) - 1.5).abs() < 1e-14);
+        assert!((transfer.at(0.0, half * 1.25) - 1.5).abs() < 1e-14);
+        assert_eq!(transfer.at(0.0, 0.0), 3.0);
+    }
+
+    #[test]
+    fn every_bin_equals_its_conjugate_partner() {
+        for grid in [
+            Grid { nx: 8, ny: 6 },
+            Grid { nx: 7, ny: 6 },
+            Grid { nx: 8, ny: 5 },
+        ] {
+            let transfer = GaussianTransfer::new(ROTATED, 1.0);
+            for ky in 0..grid.ny {
+                for kx in 0..grid.nx {
+                    let partner = ((grid.nx - kx) % grid.nx, (grid.ny - ky) % grid.ny);
+                    let (one, other) = (
+                        transfer.bin(&grid, kx, ky),
+                        transfer.bin(&grid, partner.0, partner.1),
+                    );
+                    assert!(
+                        (one - other).abs() < 1e-16,
+                        "{grid:?} {kx} {ky}: {one} {other}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_corner_keeps_its_value() {
+        let transfer = GaussianTransfer::new(ROTATED, 1.0);
+        let grid = Grid { nx: 8, ny: 6 };
+        assert_eq!(transfer.bin(&grid, 4, 3), transfer.at(-0.5, -0.5));
+        let mean = 0.5 * (transfer.at(-0.5, 1.0 / 6.0) + transfer.at(0.5, 1.0 / 6.0));
+        assert!((transfer.bin(&grid, 4, 1) - mean).abs() < 1e-16);
+    }
+
+    #[test]
+    fn columns_are_filled_with_the_bins() {
+        for grid in [
+            Grid { nx: 12, ny: 600 },
+            Grid { nx: 11, ny: 13 },
+            Grid { nx: 2, ny: 1 },
+        ] {
+            let transfer = GaussianTransfer::new(ROTATED, 2.5);
+            let mut values = vec![0.0_f64; grid.ny];
+            for kx in 0..grid.half_columns() {
+                transfer.fill_column(&grid, kx, 41.5, &mut values);
+                for (ky, value) in values.iter().enumerate() {
+                    let expected = transfer.bin(&grid, kx, ky);
+                    assert!((value / expected - 1.0).abs() < 1e-14, "{grid:?} {kx} {ky}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn below_the_cut_is_exactly_zero_and_dropped_columns_are_all_zero() {
+        let wide = PixelCovariance {
+            xx: 400.0,
+            xy: -150.0,
+            yy: 300.0,
+        };
+        let transfer = GaussianTransfer::new(wide, 2.0);
+        let grid = Grid { nx: 100, ny: 90 };
+        let kept = transfer.columns_above(&grid, 23.0);
+        assert!(kept > 1 && kept < grid.half_columns(), "{kept}");
+        let mut values = vec![0.0_f32; grid.ny];
+        for kx in 0..grid.half_columns() {
+            transfer.fill_column(&grid, kx, 23.0, &mut values);
+            assert_eq!(
+                values.iter().any(|&v| v != 0.0),
+                kx < kept,
+                "column {kx} of {kept}"
+            );
+            assert!(values.iter().all(|&v| v == 0.0 || v > 2.0e-10));
+        }
+    }
+
+    #[test]
+    fn rows_below_the_cut_are_those_of_the_bins() {
+        let grid = Grid { nx: 90, ny: 84 };
+        for (xx, xy, yy) in [(30.0, 19.0, 90.0), (4.0, -6.0, 9.0), (1e-17, 1e-9, 80.0)] {
+            let transfer = GaussianTransfer::new(PixelCovariance { xx, xy, yy }, 2.0);
+            let mut values = vec![7.0_f64; grid.ny];
+            for kx in 0..grid.half_columns() {
+                transfer.fill_column(&grid, kx, 23.0, &mut values);
+                for (ky, &value) in values.iter().enumerate() {
+                    let bin = transfer.bin(&grid, kx, ky);
+                    let expected = if bin < 2.0 * (-23.0_f64).exp() {
+                        0.0
+                    } else {
+                        bin
+                    };
+                    assert!((value - expected).abs() <= 1e-13 * bin, "{xx} {kx} {ky}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn flat_and_degenerate_transfers_keep_every_column() {
+        let grid = Grid { nx: 64, ny: 48 };
+        for (xx, xy, yy) in [(0.0, 0.0, 0.0), (0.0, 0.0, 300.0), (1e-17, 1e-9, 300.0)] {
+            let transfer = GaussianTransfer::new(PixelCovariance { xx, xy, yy }, 1.0);
+            assert_eq!(transfer.columns_above(&grid, 23.0), 33);
+        }
+        let line = GaussianTransfer::new(
+            PixelCovariance {
+                xx: 900.0,
+                xy: 0.0,
+                yy: 0.0,
+            },
+            1.0,
+        );
+        assert!(line.columns_above(&grid, 23.0) < 10);
+    }
+}

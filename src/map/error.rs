@@ -1,0 +1,109 @@
+//! What can go wrong between a file and its map.
+
+use std::error::Error;
+use std::fmt;
+use std::io;
+
+/// A file that could not be opened, reserved, mapped or flushed.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum MapError {
+    /// Opening failed.
+    Open {
+        /// What the system said.
+        source: io::Error,
+    },
+    /// It is a folder, pipe or device, which cannot be mapped.
+    NotAFile,
+    /// The file is larger than this machine's address space.
+    TooLarge {
+        /// Its length, bytes.
+        len_bytes: u64,
+    },
+    /// Mapping failed.
+    Map {
+        /// How much was to be mapped, bytes.
+        len_bytes: u64,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Creating the file failed.
+    Create {
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Another process is writing it.
+    Locked,
+    /// Its blocks could not be reserved: no space, a quota, or a file system that cannot.
+    Reserve {
+        /// How much was asked for, bytes.
+        len_bytes: u64,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A requested range lies outside the map or overlaps the one before it.
+    Range {
+        /// First byte asked for.
+        start_bytes: u64,
+        /// One past the last byte asked for.
+        end_bytes: u64,
+        /// Where the range had to lie at the earliest.
+        free_from_bytes: u64,
+        /// Length of the map.
+        len_bytes: u64,
+    },
+    /// Writing back to the disk failed.
+    Flush {
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl fmt::Display for MapError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Open { .. } => write!(f, "cannot be opened"),
+            Self::NotAFile => {
+                write!(
+                    f,
+                    "is not a regular file; a file that can be mapped is needed"
+                )
+            }
+            Self::TooLarge { len_bytes } => {
+                write!(
+                    f,
+                    "has {len_bytes} bytes, more than this machine can address"
+                )
+            }
+            Self::Map { len_bytes, .. } => write!(f, "{len_bytes} bytes cannot be mapped"),
+            Self::Create { .. } => write!(f, "cannot be created"),
+            Self::Locked => write!(f, "is being written by another run, which must end first"),
+            Self::Reserve { len_bytes, .. } => {
+                write!(f, "{len_bytes} bytes cannot be reserved on its disk")
+            }
+            Self::Range {
+                start_bytes,
+                end_bytes,
+                free_from_bytes,
+                len_bytes,
+            } => write!(
+                f,
+                "bytes {start_bytes}..{end_bytes} do not lie within {free_from_bytes}..{len_bytes}"
+            ),
+            Self::Flush { .. } => write!(f, "cannot be written back to its disk"),
+        }
+    }
+}
+
+impl Error for MapError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Open { source }
+            | Self::Map { source, .. }
+            | Self::Create { source }
+            | Self::Reserve { source, .. }
+            | Self::Flush { source } => Some(source),
+            Self::NotAFile | Self::TooLarge { .. } | Self::Locked | Self::Range { .. } => None,
+        }
+    }
+}

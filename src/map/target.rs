@@ -1,0 +1,219 @@
+//! A mapped output whose blocks are reserved, handed out as disjoint slots.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::ops::Range;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+use memmap2::MmapMut;
+
+use super::reserve::reserve;
+use super::{FileId, MapError};
+
+/// A file being made: reserved, mapped and locked against a second writer.
+#[derive(Debug)]
+pub struct Target {
+    map: MmapMut,
+    file: File,
+}
+
+impl Target {
+    /// Creates (or takes over) the file at `path` with `len_bytes` zero bytes.
+    ///
+    /// The lock is advisory and ends with the process, so a file left by a crash is taken over,
+    /// while one that another run is still writing is left alone.
+    ///
+    /// # Errors
+    /// [`MapError::Create`], [`MapError::Locked`], [`MapError::Reserve`], [`MapError::TooLarge`],
+    /// [`MapError::Map`]. After [`MapError::Reserve`] the empty file may exist; removing it is the
+    /// caller's business.
+    pub fn create(path: &Path, len_bytes: u64) -> Result<Self, MapError> {
+        if usize::try_from(len_bytes).is_err() {
+            return Err(MapError::TooLarge { len_bytes });
+        }
+        let file = open_locked(path)?;
+        reserve(&file, len_bytes).map_err(|source| MapError::Reserve { len_bytes, source })?;
+        // SAFETY: the file was made by this process and is locked against others that would
+        // write it; nothing else maps it.
+        let map = unsafe { MmapMut::map_mut(&file) }
+            .map_err(|source| MapError::Map { len_bytes, source })?;
+        Ok(Self { map, file })
+    }
+
+    /// All bytes, to be written.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.map
+    }
+
+    /// All bytes.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.map
+    }
+
+    /// The bytes of each range, which must ascend and not overlap: slots that threads can fill at
+    /// the same time.
+    ///
+    /// # Errors
+    /// [`MapError::Range`] for a range that goes back or leaves the file.
+    pub fn slots<I>(&mut self, ranges: I) -> Result<Vec<&mut [u8]>, MapError>
+    where
+        I: IntoIterator<Item = Range<u64>>,
+    {
+        disjoint(&mut self.map, ranges)
+    }
+
+    /// Unmaps it and keeps it locked: the lock ends when the value returned is dropped.
+    #[must_use]
+    pub fn close(self) -> File {
+        self.file
+    }
+
+    /// Hands every changed page to the disk and waits for it.
+    ///
+    /// # Errors
+    /// [`MapError::Flush`].
+    pub fn sync(&self) -> Result<(), MapError> {
+        let flush = |source| MapError::Flush { source };
+        self.map.flush().map_err(flush)?;
+        self.file.sync_all().map_err(flush)
+    }
+}
+
+/// How often the file may vanish under us before we give up; each time means that another run
+/// published or dropped it between our opening and our locking.
+const TAKEOVERS: usize = 100;
+
+/// Opens or creates the file at `path` and locks it; what is locked is what `path` names.
+fn open_locked(path: &Path) -> Result<File, MapError> {
+    let create = |source| MapError::Create { source };
+    for _ in 0..TAKEOVERS {
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            // A link at this name leads to somebody else's file.
+            .custom_flags(libc::O_NOFOLLOW)
+            .open(path)
+            .map_err(create)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(MapError::Locked),
+            // A file system without locks: the run goes on, as it would without this check.
+            Err(TryLockError::Error(_)) => {}
+        }
+        // A run that ended just now may have given this very file its final name: writing to it
+        // then would destroy a finished output.
+        let metadata = file.metadata().map_err(create)?;
+        let named = FileId::at(path).map_err(create)? == Some(FileId::of(&metadata));
+        if named && metadata.nlink() == 1 {
+            return Ok(file);
+        }
+        // So may one that was killed before it could drop the working name.
+        if named {
+            std::fs::remove_file(path).map_err(create)?;
+        }
+    }
+    Err(MapError::Locked)
+}
+
+fn disjoint<I>(bytes: &mut [u8], ranges: I) -> Result<Vec<&mut [u8]>, MapError>
+where
+    I: IntoIterator<Item = Range<u64>>,
+{
+    let len_bytes = bytes.len() as u64;
+    let mut rest = bytes;
+    let mut free_from_bytes = 0;
+    let mut slots = Vec::new();
+    for Range { start, end } in ranges {
+        let wrong = MapError::Range {
+            start_bytes: start,
+            end_bytes: end,
+            free_from_bytes,
+            len_bytes,
+        };
+        if start < free_from_bytes || end < start || end > len_bytes {
+            return Err(wrong);
+        }
+        // Both differences are at most `rest.len()`, which is a `usize`.
+        let (skip, take) = ((start - free_from_bytes) as usize, (end - start) as usize);
+        let Some((_, after)) = rest.split_at_mut_checked(skip) else {
+            return Err(wrong);
+        };
+        let Some((slot, after)) = after.split_at_mut_checked(take) else {
+            return Err(wrong);
+        };
+        slots.push(slot);
+        rest = after;
+        free_from_bytes = end;
+    }
+    Ok(slots)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_are_where_they_were_asked_for() {
+        let mut bytes = *b"0123456789";
+        let slots = disjoint(&mut bytes, [1..3, 3..4, 7..10]).unwrap();
+        assert_eq!(slots, [&b"12"[..], b"3", b"789"]);
+    }
+
+    #[test]
+    fn overlapping_or_outside_is_refused() {
+        let mut bytes = [0; 10];
+        let backwards = Range { start: 4, end: 3 };
+        for ranges in [[2..5, 4..6], [0..1, 5..11], [backwards, 8..9]] {
+            assert!(matches!(
+                disjoint(&mut bytes, ranges),
+                Err(MapError::Range { .. })
+            ));
+        }
+    }
+
+    #[test]
+    fn a_second_writer_is_refused_while_the_first_lives() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.part");
+        let first = Target::create(&path, 5000).unwrap();
+        assert!(matches!(Target::create(&path, 10), Err(MapError::Locked)));
+        drop(first);
+        assert_eq!(Target::create(&path, 10).unwrap().bytes(), [0; 10]);
+    }
+
+    #[test]
+    fn a_file_that_has_its_final_name_too_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let (part, output) = (folder.path().join("x.part"), folder.path().join("x"));
+        std::fs::write(&part, "finished").unwrap();
+        std::fs::hard_link(&part, &output).unwrap();
+        Target::create(&part, 3).unwrap();
+        assert_eq!(std::fs::read(&output).unwrap(), b"finished");
+    }
+
+    #[test]
+    fn a_link_is_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (part, other) = (folder.path().join("x.part"), folder.path().join("other"));
+        std::fs::write(&other, "precious").unwrap();
+        std::os::unix::fs::symlink(&other, &part).unwrap();
+        assert!(matches!(
+            Target::create(&part, 3),
+            Err(MapError::Create { .. })
+        ));
+        assert_eq!(std::fs::read(&other).unwrap(), b"precious");
+    }
+
+    #[test]
+    fn blocks_are_really_reserved() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.part");
+        let _target = Target::create(&path, 1 << 20).unwrap();
+        let metadata = std::fs::metadata(&path).unwrap();
+        assert_eq!(metadata.len(), 1 << 20);
+        assert!(metadata.blocks() * 512 >= 1 << 20);
+    }
+}

@@ -1,0 +1,167 @@
+//! A new floating-point image, preallocated and filled by whoever likes, in any order.
+
+use std::path::{Path, PathBuf};
+
+use fits_layout::{Bitpix, Cube, Header, checksum};
+
+use crate::error::{Error, Stage};
+use crate::output::header::wants_checksum;
+use crate::output::{Draft, Existing, OutputError};
+use crate::plane::PlaneMut;
+
+/// A FITS file with one image, reserved on disk and mapped; its planes can be filled by many
+/// threads at once. Dropped before [`NewImage::finish`], it is removed.
+///
+/// ```
+/// use fits_layout::Header;
+/// use mmfits::output::{Existing, NewImage};
+///
+/// let folder = tempfile::tempdir()?;
+/// let mut header = Header::new();
+/// header.set("SIMPLE", true, None)?;
+/// header.set("BITPIX", -32_i64, None)?;
+/// header.set("NAXIS", 3_i64, None)?;
+/// for (keyword, length) in [("NAXIS1", 5_i64), ("NAXIS2", 4), ("NAXIS3", 3)] {
+///     header.set(keyword, length, None)?;
+/// }
+/// let path = folder.path().join("new.fits");
+/// let mut image = NewImage::create(&path, &header, Existing::Refuse)?;
+/// std::thread::scope(|scope| -> Result<(), mmfits::Error> {
+///     for (k, mut plane) in image.planes_mut()?.into_iter().enumerate() {
+///         scope.spawn(move || {
+///             for y in 0..plane.ny() {
+///                 plane.write_row(y, &[k as f32; 5]); // native numbers to big-endian samples
+///             }
+///         });
+///     }
+///     Ok(())
+/// })?;
+/// assert_eq!(image.finish()?, path);
+/// assert_eq!(std::fs::metadata(&path)?.len(), 2 * 2880);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct NewImage {
+    draft: Draft,
+    header: Header,
+    cube: Cube,
+}
+
+impl NewImage {
+    /// Reserves the file for an image with this header: SIMPLE, BITPIX (-32 or -64), NAXIS and
+    /// NAXISn first (FITS 4.0, 4.4.1.1), then whatever cards the caller wants. All samples are
+    /// zero at first.
+    ///
+    /// # Errors
+    /// The header is no image's, or the file cannot be made; `existing` decides about an old one.
+    pub fn create(path: &Path, header: &Header, existing: Existing) -> Result<Self, Error> {
+        Self::create_stages(path, header, existing).map_err(|error| Error::new(path, error.into()))
+    }
+
+    fn create_stages(
+        path: &Path,
+        header: &Header,
+        existing: Existing,
+    ) -> Result<Self, OutputError> {
+        if existing != Existing::Overwrite && path.symlink_metadata().is_ok() {
+            return Err(OutputError::Exists);
+        }
+        let bytes = header.render();
+        let cube = cube(header, bytes.len() as u64)?;
+        let data = cube.data_range();
+        let len_bytes = data.start.saturating_add(cube.span_bytes());
+        let mut draft = Draft::create(path, len_bytes, existing)?;
+        write_at(&mut draft, 0, &bytes);
+        Ok(Self {
+            draft,
+            header: header.clone(),
+            cube,
+        })
+    }
+
+    /// Sample format.
+    #[must_use]
+    pub fn bitpix(&self) -> Bitpix {
+        self.cube.bitpix()
+    }
+
+    /// All planes, in file order, to be filled from any threads: `ny` rows of `nx` big-endian
+    /// samples each.
+    ///
+    /// # Errors
+    /// None that the checks of [`NewImage::create`] leave possible; such an error is a bug.
+    pub fn planes_mut(&mut self) -> Result<Vec<PlaneMut<'_>>, Error> {
+        let cube = &self.cube;
+        let general = Error::general;
+        let Some(target) = self.draft.target_mut() else {
+            return Ok(Vec::new());
+        };
+        let ranges = (0..cube.planes()).filter_map(|plane| cube.plane_range(plane));
+        let slots = target
+            .slots(ranges)
+            .map_err(|error| general(error.into()))?;
+        // Both lengths were multiplied into a mapped size, so they fit.
+        let (nx, ny) = (cube.nx() as usize, cube.ny() as usize);
+        let plane = |slot| {
+            PlaneMut::new(slot, nx, ny, cube.bitpix()).map_err(|error| general(Stage::from(error)))
+        };
+        slots.into_iter().map(plane).collect()
+    }
+
+    /// Gives the file its name; CHECKSUM and DATASUM are made if the header has them.
+    ///
+    /// # Errors
+    /// The name was taken meanwhile, or the system refuses it.
+    pub fn finish(mut self) -> Result<PathBuf, Error> {
+        let range = self.cube.data_range();
+        if wants_checksum(&self.header) {
+            let data = self
+                .draft
+                .target_mut()
+                .and_then(|target| target.bytes().get(range.start as usize..range.end as usize));
+            let sum = fits_layout::Sum::of(data.unwrap_or_default());
+            checksum::stamp(&mut self.header, sum)
+                .map_err(|source| Error::general(OutputError::Header { source }.into()))?;
+            write_at(&mut self.draft, 0, &self.header.render());
+        }
+        self.draft
+            .publish()
+            .map_err(|error| Error::general(error.into()))
+    }
+}
+
+/// The planes that a header of `header_bytes` announces (FITS 4.0, 4.4.1.1).
+fn cube(header: &Header, header_bytes: u64) -> Result<Cube, OutputError> {
+    let number = |keyword: &str| -> Result<i64, OutputError> {
+        let value = header
+            .integer(keyword)
+            .map_err(|source| OutputError::Header { source })?;
+        value.ok_or_else(|| OutputError::MissingCard {
+            keyword: keyword.to_owned(),
+        })
+    };
+    let code = number("BITPIX")?;
+    let bitpix = Bitpix::from_code(code)
+        .filter(|bitpix| bitpix.is_float())
+        .ok_or(OutputError::NotFloat { bitpix: code })?;
+    let mut axes = Vec::new();
+    for axis in 1..=number("NAXIS")? {
+        let length = number(&format!("NAXIS{axis}"))?;
+        // A negative length is refused below, as an empty one is.
+        axes.push(u64::try_from(length).unwrap_or(0));
+    }
+    Cube::new(bitpix, &axes, header_bytes).map_err(|source| OutputError::Header { source })
+}
+
+/// Copies `bytes` into the draft at `at`, which lies within it.
+fn write_at(draft: &mut Draft, at: usize, bytes: &[u8]) {
+    let Some(target) = draft.target_mut() else {
+        return;
+    };
+    if let Some(place) = target
+        .bytes_mut()
+        .get_mut(at..at.saturating_add(bytes.len()))
+    {
+        place.copy_from_slice(bytes);
+    }
+}

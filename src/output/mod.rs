@@ -1,0 +1,15 @@
+//! The output file: its header, its working name, and how it gets its final one. No transform is
+//! known here.
+
+mod create;
+mod draft;
+mod error;
+mod header;
+pub mod name;
+
+pub use create::NewImage;
+pub use draft::{Draft, publish_text};
+pub use error::OutputError;
+pub use header::HeaderEdit;
+pub(crate) use header::wants_checksum;
+pub use name::{Existing, Naming};

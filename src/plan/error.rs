@@ -1,0 +1,168 @@
+//! Why something cannot be planned.
+
+use std::error::Error;
+use std::fmt;
+
+use crate::beam::{Beam, BeamError};
+
+/// A request that the inputs do not allow.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum PlanError {
+    /// A plane's beam does not fit into its target.
+    Unreachable {
+        /// The plane.
+        plane: u64,
+        /// Its channel.
+        channel: u64,
+        /// Its beam.
+        beam: Beam,
+        /// The target.
+        target: Beam,
+        /// Least eigenvalue of target − beam over BMAJ²; below -1e-6 it cannot be reached.
+        least_eigenvalue: f64,
+    },
+    /// BUNIT is not understood.
+    UnknownUnit {
+        /// What it says.
+        bunit: String,
+    },
+    /// No input has a usable beam, so nothing is common.
+    NoBeams,
+    /// The common beam could not be made, or not rounded as asked.
+    Common {
+        /// Why.
+        source: BeamError,
+    },
+    /// Per-channel targets over files with different channel counts.
+    ChannelCounts {
+        /// Of the first file.
+        first: u64,
+        /// Of this one.
+        found: u64,
+    },
+    /// The list of targets does not match the cube's channels.
+    TargetCount {
+        /// How many targets there are.
+        targets: u64,
+        /// How many channels the cube has.
+        channels: u64,
+    },
+    /// The targets differ between the Stokes planes of one channel.
+    TargetStokes {
+        /// The channel.
+        channel: u64,
+    },
+    /// The reference channel does not exist.
+    RefChannel {
+        /// What was asked for.
+        asked: u64,
+        /// How many channels there are.
+        channels: u64,
+    },
+    /// The kernel is wider than any transform could be.
+    KernelTooWide {
+        /// Its width along one axis, px.
+        fwhm_px: f64,
+        /// The image's length along it, px.
+        length: usize,
+    },
+    /// Sizes that do not fit 64 bits.
+    TooLarge,
+    /// The memory allowed does not hold one plane's work.
+    Memory {
+        /// What was allowed, bytes.
+        allowed_bytes: u64,
+        /// What one lane needs, bytes.
+        needed_bytes: u64,
+    },
+}
+
+impl PlanError {
+    /// Whether another request would mend it (rather than another input).
+    #[must_use]
+    pub fn is_request(&self) -> bool {
+        matches!(
+            self,
+            Self::Unreachable { .. }
+                | Self::Common { .. }
+                | Self::RefChannel { .. }
+                | Self::KernelTooWide { .. }
+                | Self::Memory { .. }
+        )
+    }
+}
+
+impl fmt::Display for PlanError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreachable {
+                plane,
+                channel,
+                beam,
+                target,
+                least_eigenvalue,
+            } => write!(
+                f,
+                "plane {plane} (channel {channel}) has a beam of {beam}, which no kernel turns \
+                 into the target {target} (least eigenvalue of the difference over BMAJ² is \
+                 {least_eigenvalue:.1e}, at least -1e-6 is needed); take a larger target, none \
+                 for the smallest common beam, or blank such planes with --cutoff"
+            ),
+            Self::UnknownUnit { bunit } => write!(
+                f,
+                "BUNIT = '{bunit}' is not a unit known here; say with --unit per-beam that pixels \
+                 scale with the beam area, or with --unit surface that they do not"
+            ),
+            Self::NoBeams => write!(
+                f,
+                "no plane of any input has a usable beam, so there is no common beam; give a \
+                 target (--bmaj, --bmin, --bpa), or beams with --beamlog"
+            ),
+            Self::Common { .. } => write!(f, "the common beam"),
+            Self::ChannelCounts { first, found } => write!(
+                f,
+                "{found} channels where the first file has {first}; one beam per channel \
+                 (--mode natural) needs equal counts, --mode total does not"
+            ),
+            Self::TargetCount { targets, channels } => write!(
+                f,
+                "{targets} target beams for {channels} channels; one for all or one per channel \
+                 is needed"
+            ),
+            Self::TargetStokes { channel } => write!(
+                f,
+                "the target beams of channel {channel} differ between Stokes planes; one per \
+                 channel is needed"
+            ),
+            Self::RefChannel { asked, channels } => write!(
+                f,
+                "there is no channel {asked} to take as reference; channels are 0 to {}",
+                channels.saturating_sub(1)
+            ),
+            Self::KernelTooWide { fwhm_px, length } => write!(
+                f,
+                "a kernel of {fwhm_px:.3e} px beside an image of {length} px is wider than any \
+                 transform can be"
+            ),
+            Self::TooLarge => write!(f, "the output would be larger than 64-bit offsets allow"),
+            Self::Memory {
+                allowed_bytes,
+                needed_bytes,
+            } => write!(
+                f,
+                "one plane in flight needs {needed_bytes} bytes of memory, {allowed_bytes} are \
+                 allowed; raise --memory"
+            ),
+        }
+    }
+}
+
+impl Error for PlanError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Common { source } => Some(source),
+            _ => None,
+        }
+    }
+}

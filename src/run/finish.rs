@@ -1,0 +1,121 @@
+//! One output from first byte to final name: everything but the planes is put in place here.
+
+use std::path::PathBuf;
+
+use fits_layout::{Header, checksum};
+
+use crate::error::{Bug, Error, Stage};
+use crate::journal::Journal;
+use crate::output::{Draft, OutputError, publish_text};
+use crate::plan::extents::Part;
+use crate::progress::Observer;
+use crate::run::Job;
+use crate::run::lanes::Planes;
+use crate::run::prepare::Prepared;
+
+/// Makes the output of one file and publishes it; returns the path of its beam log, if it has
+/// one.
+pub(super) fn make(
+    job: &Job,
+    prepared: &Prepared,
+    observer: &dyn Observer,
+) -> Result<Option<PathBuf>, Error> {
+    let output = &prepared.plan.facts.output;
+    let existing = prepared.existing;
+    let failed = |stage: Stage| Error::new(output, stage);
+    let len_bytes = prepared.extents.len_bytes();
+    let mut draft = Draft::create(output, len_bytes, existing).map_err(|e| failed(e.into()))?;
+    write_parts(&mut draft, prepared).map_err(failed)?;
+    let journal = Journal::new(prepared.plan.tasks.len());
+    let planes = Planes {
+        prepared,
+        backend: &*job.backend,
+        journal: &journal,
+        observer,
+        sums: prepared.checksum,
+    };
+    fill(job, &planes, &mut draft)?;
+    gate(&journal).map_err(failed)?;
+    if prepared.checksum {
+        stamp(&mut draft, prepared, &journal).map_err(failed)?;
+    }
+    draft.publish().map_err(|error| failed(error.into()))?;
+    let Some((path, text)) = &prepared.beamlog else {
+        return Ok(None);
+    };
+    publish_text(path, text, existing).map_err(|error| Error::new(path, error.into()))?;
+    Ok(Some(path.clone()))
+}
+
+fn fill(job: &Job, planes: &Planes<'_>, draft: &mut Draft) -> Result<(), Error> {
+    let prepared = planes.prepared;
+    let failed = |stage: Stage| Error::new(&prepared.plan.facts.output, stage);
+    let cube = &prepared.cube;
+    let ranges = (0..cube.planes()).filter_map(|plane| cube.plane_range(plane));
+    let target = draft
+        .target_mut()
+        .ok_or_else(|| failed(unmapped().into()))?;
+    let slots = target.slots(ranges).map_err(|error| failed(error.into()))?;
+    planes.fill(&job.pool, slots)
+}
+
+/// Nothing gets its final name that is not whole.
+fn gate(journal: &Journal) -> Result<(), Stage> {
+    let missing = journal.missing();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let planes = crate::plan::note::ranges(&missing);
+    Err(Bug(format!("planes {planes} were not stored")).into())
+}
+
+/// Headers, kept HDUs and the beam table; the planes come later.
+fn write_parts(draft: &mut Draft, prepared: &Prepared) -> Result<(), Stage> {
+    let input = prepared.image.bytes();
+    for (part, range) in prepared.extents.parts() {
+        match part {
+            Part::Kept {
+                input: kept, fill, ..
+            } => {
+                let bytes = input.get(kept.start as usize..kept.end as usize);
+                let bytes = bytes.ok_or_else(|| Bug("an HDU lies beyond its file".to_owned()))?;
+                put(draft, range.start, bytes)?;
+                let padding = (2880 - bytes.len() % 2880) % 2880;
+                put(draft, range.end, &vec![*fill; padding])?;
+            }
+            Part::Header { .. } => put(draft, range.start, &prepared.header.render())?,
+            Part::BeamTable { .. } => {
+                put(
+                    draft,
+                    range.start,
+                    prepared.table.as_deref().unwrap_or_default(),
+                )?;
+            }
+            Part::Data { .. } => {}
+        }
+    }
+    Ok(())
+}
+
+fn put(draft: &mut Draft, at: u64, bytes: &[u8]) -> Result<(), Stage> {
+    let target = draft.target_mut().ok_or_else(unmapped)?;
+    let start = usize::try_from(at).unwrap_or(usize::MAX);
+    let place = target
+        .bytes_mut()
+        .get_mut(start..start.saturating_add(bytes.len()));
+    let place = place.ok_or_else(|| Bug(format!("byte {at} lies beyond the planned output")))?;
+    place.copy_from_slice(bytes);
+    Ok(())
+}
+
+/// DATASUM and CHECKSUM from the sums of the planes.
+fn stamp(draft: &mut Draft, prepared: &Prepared, journal: &Journal) -> Result<(), Stage> {
+    let mut header: Header = prepared.header.clone();
+    checksum::stamp(&mut header, journal.sum()).map_err(|source| OutputError::Header { source })?;
+    let place = prepared.extents.header().ok_or_else(unmapped)?;
+    put(draft, place.start, &header.render())
+}
+
+fn unmapped() -> Bug {
+    Bug("the output is not mapped".to_owned())
+}

@@ -1,0 +1,137 @@
+//! The planes at work: each lane takes the next free slot, fills it and says so in the journal.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use fits_layout::{Bitpix, Sum};
+use rayon::ThreadPool;
+
+use crate::convolve::{Backend, Lane, Workload};
+use crate::error::{Bug, Error, Stage};
+use crate::journal::Journal;
+use crate::plan::{FilePlan, Precision, Task};
+use crate::plane::PlaneMut;
+use crate::progress::Observer;
+use crate::run::prepare::Prepared;
+
+/// The sample format of an output.
+pub(super) fn bitpix(precision: Precision) -> Bitpix {
+    match precision {
+        Precision::F32 => Bitpix::F32,
+        Precision::F64 => Bitpix::F64,
+    }
+}
+
+/// What each of `lanes` lanes must be ready for.
+pub(super) fn workload(plan: &FilePlan, threads: usize, lanes: usize) -> Workload {
+    let facts = &plan.facts;
+    let threads_per_lane = threads.div_ceil(lanes.max(1));
+    let mut workload = Workload::new(plan.precision).with_threads_per_lane(threads_per_lane);
+    for convolution in plan.convolutions() {
+        workload.add(facts.nx, facts.ny, *convolution);
+    }
+    workload
+}
+
+/// Slots waiting for a lane, in file order.
+type Queue<'s> = Mutex<std::iter::Enumerate<std::vec::IntoIter<&'s mut [u8]>>>;
+
+/// The work on one output's planes.
+pub(super) struct Planes<'a> {
+    pub prepared: &'a Prepared,
+    pub backend: &'a dyn Backend,
+    pub journal: &'a Journal,
+    pub observer: &'a dyn Observer,
+    /// Whether the planes' checksums are wanted.
+    pub sums: bool,
+}
+
+impl Planes<'_> {
+    /// Fills every slot. The first threads of the pool run the lanes; the others help inside
+    /// planes, so there are exactly as many lane workspaces as planned.
+    pub fn fill(&self, pool: &ThreadPool, slots: Vec<&mut [u8]>) -> Result<(), Error> {
+        let plan = &self.prepared.plan;
+        let workload = workload(plan, pool.current_num_threads(), plan.lanes);
+        let queue: Queue<'_> = Mutex::new(slots.into_iter().enumerate());
+        let (stop, failure) = (AtomicBool::new(false), Mutex::new(None));
+        pool.broadcast(|context| {
+            if context.index() < plan.lanes.max(1)
+                && let Err(error) = self.lane(&workload, &queue, &stop)
+            {
+                stop.store(true, Ordering::Relaxed);
+                failure
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .get_or_insert(error);
+            }
+        });
+        failure
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner)
+            .map_or(Ok(()), Err)
+    }
+
+    /// One lane's life. Its memory is allocated before its first convolution and kept.
+    fn lane(&self, workload: &Workload, queue: &Queue<'_>, stop: &AtomicBool) -> Result<(), Error> {
+        let mut lane = None;
+        while !stop.load(Ordering::Relaxed) {
+            // The guard is gone at the end of this statement: no work is done under the lock.
+            let next = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+            let Some((plane, slot)) = next else { break };
+            let stored = catch_unwind(AssertUnwindSafe(|| {
+                self.store(plane, slot, &mut lane, workload)
+            }));
+            let stage = match stored {
+                Ok(Ok(())) => continue,
+                Ok(Err(stage)) => stage,
+                Err(panic) => Bug(panic_text(&*panic)).into(),
+            };
+            return Err(Error::new(&self.prepared.plan.facts.input, stage).in_plane(plane as u64));
+        }
+        Ok(())
+    }
+
+    fn store(
+        &self,
+        plane: usize,
+        slot: &mut [u8],
+        lane: &mut Option<Box<dyn Lane>>,
+        workload: &Workload,
+    ) -> Result<(), Stage> {
+        let plan = &self.prepared.plan;
+        let facts = &plan.facts;
+        let input = self.prepared.image.plane_stages(plane as u64)?;
+        let bytes = slot.len() as u64;
+        let mut output = PlaneMut::new(&mut *slot, facts.nx, facts.ny, bitpix(plan.precision))?;
+        match plan.tasks.get(plane) {
+            Some(Task::Copy) => input.copy_exact(&mut output)?,
+            Some(Task::Convolve(convolution)) => {
+                let lane = match lane {
+                    Some(lane) => lane,
+                    None => lane.insert(self.backend.lane(workload)?),
+                };
+                lane.convolve(convolution, input, output)?;
+            }
+            Some(Task::Blank) => output.fill_blank(),
+            None => return Err(Bug(format!("plane {plane} has no task")).into()),
+        }
+        let sum = if self.sums {
+            Sum::of(slot)
+        } else {
+            Sum::default()
+        };
+        self.journal.record(plane, sum);
+        self.observer.plane_stored(plan, plane as u64, bytes);
+        Ok(())
+    }
+}
+
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    format!(
+        "the work on it panicked: {}",
+        text.unwrap_or("without a word")
+    )
+}

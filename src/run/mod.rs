@@ -1,0 +1,109 @@
+//! The front door: a request becomes a checked and planned job, and the job does its work.
+
+mod finish;
+mod history;
+mod lanes;
+mod prepare;
+mod tuning;
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+pub use crate::output::{Existing, Naming};
+pub use prepare::prepare;
+pub use tuning::Resources;
+
+use rayon::ThreadPool;
+
+use crate::convolve::Backend;
+use crate::error::Error;
+use crate::plan::{FilePlan, Spec};
+use crate::progress::Observer;
+use prepare::Prepared;
+
+/// Everything a user asks for in one go.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// The files to smooth; they share their common beam.
+    pub inputs: Vec<PathBuf>,
+    /// What decides the pixels.
+    pub spec: Spec,
+    /// What the outputs are called.
+    pub naming: Naming,
+    /// How much of the machine may be used.
+    pub resources: Resources,
+    /// How this was asked for, for HISTORY; a command line, say.
+    pub provenance: Option<String>,
+}
+
+/// A request that has been checked whole and planned; nothing has been made yet.
+#[derive(Debug)]
+pub struct Job {
+    prepared: Vec<Prepared>,
+    backend: Box<dyn Backend>,
+    pool: ThreadPool,
+}
+
+/// What came of one file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FileReport {
+    /// Its output.
+    pub output: PathBuf,
+    /// The log of its target beams, where one was written.
+    pub beamlog: Option<PathBuf>,
+    /// It was there already and has been left as it was.
+    pub skipped: bool,
+    /// How long it took, seconds.
+    pub seconds: f64,
+}
+
+impl Job {
+    /// What will be done with each file, in the order of the request.
+    pub fn files(&self) -> impl ExactSizeIterator<Item = &FilePlan> {
+        self.prepared.iter().map(|prepared| &prepared.plan)
+    }
+
+    /// Which backend computes.
+    #[must_use]
+    pub fn backend(&self) -> &str {
+        self.backend.name()
+    }
+
+    /// Threads in use.
+    #[must_use]
+    pub fn threads(&self) -> usize {
+        self.pool.current_num_threads()
+    }
+
+    /// Does the work, one file after another, each published when it is complete.
+    ///
+    /// # Errors
+    /// The first file that fails ends the job: files before it are published, of it and those
+    /// after it nothing is left.
+    pub fn run(&self, observer: &dyn Observer) -> Result<Vec<FileReport>, Error> {
+        self.prepared
+            .iter()
+            .map(|prepared| self.run_file(prepared, observer))
+            .collect()
+    }
+
+    fn run_file(&self, prepared: &Prepared, observer: &dyn Observer) -> Result<FileReport, Error> {
+        let started = Instant::now();
+        let plan = &prepared.plan;
+        observer.file_started(plan);
+        let output = plan.facts.output.clone();
+        let mut report = FileReport {
+            output,
+            beamlog: None,
+            skipped: true,
+            seconds: 0.0,
+        };
+        if !plan.facts.skipped {
+            report.skipped = false;
+            report.beamlog = finish::make(self, prepared, observer)?;
+        }
+        report.seconds = started.elapsed().as_secs_f64();
+        observer.file_finished(plan, &report);
+        Ok(report)
+    }
+}

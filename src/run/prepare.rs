@@ -1,0 +1,411 @@
+//! From a request to a job: everything is looked at and refused here, before anything is made.
+
+use std::path::{Path, PathBuf};
+
+use fits_layout::{Cube, Hdu, HduKind, Header};
+use rayon::ThreadPoolBuilder;
+
+use crate::beam::source::BeamFrom;
+use crate::beam::{Beam, log, table};
+use crate::convolve::Backend;
+use crate::convolve::Cpu;
+use crate::error::{Error, InputError, Stage, ThreadError};
+use crate::image::{BEAM_FLOOR_PX, Image};
+use crate::map::{FileId, Source};
+use crate::output::name::{beamlog_of, check_place, part_of, refuse_collisions};
+use crate::output::{Existing, HeaderEdit, OutputError};
+use crate::plan::extents::{Extents, Part};
+use crate::plan::target::targets;
+use crate::plan::{Facts, FilePlan, HduChoice, Mode, Note, PlanError, Spec, TargetChoice, Targets};
+use crate::run::lanes::bitpix;
+use crate::run::{Job, Request, history};
+
+/// One file, ready to be worked on.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    pub image: Image,
+    pub plan: FilePlan,
+    pub existing: Existing,
+    /// The output's image header; CHECKSUM and DATASUM, where it has them, are not right yet.
+    pub header: Header,
+    /// Whether they are to be made right.
+    pub checksum: bool,
+    /// The new BEAMS extension.
+    pub table: Option<Vec<u8>>,
+    /// Where everything lies in the output.
+    pub extents: Extents,
+    /// The output's planes.
+    pub cube: Cube,
+    /// The log of the target beams: its path and its text.
+    pub beamlog: Option<(PathBuf, String)>,
+}
+
+/// Checks a whole request and plans it. Inputs are mapped and their headers and beams read; no
+/// file is made.
+///
+/// # Errors
+/// Anything that would fail later and can be known now: names, files, formats, beams, units,
+/// targets, memory.
+pub fn prepare(request: &Request) -> Result<Job, Error> {
+    let outputs = output_names(request)?;
+    let images = open_all(request)?;
+    let existing = check_places(request, &images, &outputs)?;
+    let mut facts = Vec::with_capacity(images.len());
+    for ((image, output), exists) in images.iter().zip(outputs).zip(existing) {
+        let skipped = exists && request.naming.existing == Existing::Skip;
+        facts.push(find_facts(image, output, skipped, &request.spec)?);
+    }
+    let given = given_targets(&request.spec, floor_arcsec(&facts))?;
+    let targets = targets(&facts, &request.spec, given.as_ref())
+        .map_err(|(file, error)| plan_error(&request.inputs, file, error))?;
+    let threads = request.resources.threads();
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .thread_name(|index| format!("mmfits-{index}"))
+        .build()
+        .map_err(|error| {
+            Error::general(
+                ThreadError {
+                    threads,
+                    text: error.to_string(),
+                }
+                .into(),
+            )
+        })?;
+    let backend: Box<dyn Backend> = Box::new(Cpu::new());
+    let mut prepared = Vec::with_capacity(images.len());
+    for ((image, facts), targets) in images.into_iter().zip(facts).zip(targets) {
+        prepared.push(prepare_file(request, image, facts, targets, &*backend)?);
+    }
+    Ok(Job {
+        prepared,
+        backend,
+        pool,
+    })
+}
+
+/// The output of each input, refusing what names alone forbid.
+fn output_names(request: &Request) -> Result<Vec<PathBuf>, Error> {
+    let inputs = &request.inputs;
+    let naming = &request.naming;
+    if let Some(output) = naming.output.as_ref().filter(|_| inputs.len() != 1) {
+        return Err(Error::new(
+            output,
+            OutputError::OneName {
+                inputs: inputs.len(),
+            }
+            .into(),
+        ));
+    }
+    let name = |input: &PathBuf| {
+        naming
+            .output_of(input)
+            .map_err(|error| Error::new(input, error.into()))
+    };
+    let outputs = inputs.iter().map(name).collect::<Result<Vec<_>, _>>()?;
+    refuse_collisions(inputs, &outputs).map_err(|(number, error)| {
+        Error::new(
+            outputs.get(number).map_or(Path::new(""), PathBuf::as_path),
+            error.into(),
+        )
+    })?;
+    Ok(outputs)
+}
+
+fn open_all(request: &Request) -> Result<Vec<Image>, Error> {
+    request
+        .inputs
+        .iter()
+        .map(|input| Image::open(input, &request.spec.hdu))
+        .collect()
+}
+
+/// Refuses outputs that would destroy something; tells for each whether it exists.
+fn check_places(
+    request: &Request,
+    images: &[Image],
+    outputs: &[PathBuf],
+) -> Result<Vec<bool>, Error> {
+    let read = files_read(request, images);
+    let check =
+        |path: &Path| check_place(path, &read).map_err(|error| Error::new(path, error.into()));
+    let mut existing = Vec::with_capacity(outputs.len());
+    for (image, output) in images.iter().zip(outputs) {
+        check(&part_of(output))?;
+        let exists = check(output)?;
+        let log = beamlog_of(output);
+        let log_exists = has_log(image) && check(&log)?;
+        if request.naming.existing == Existing::Refuse && (exists || log_exists) {
+            let taken = if exists { output } else { &log };
+            return Err(Error::new(taken, OutputError::Exists.into()));
+        }
+        existing.push(exists);
+    }
+    Ok(existing)
+}
+
+/// Every file this request reads, so that none of them is written.
+fn files_read(request: &Request, images: &[Image]) -> Vec<(FileId, PathBuf)> {
+    let mut read: Vec<_> = images
+        .iter()
+        .map(|image| (image.source().id(), image.path().to_owned()))
+        .collect();
+    let others = [request.spec.beamlog.as_deref(), target_file(&request.spec)];
+    for path in others.into_iter().flatten() {
+        if let Ok(Some(id)) = FileId::at(path) {
+            read.push((id, path.to_owned()));
+        }
+    }
+    for image in images {
+        let path = beamlog_of(image.path());
+        if let Ok(Some(id)) = FileId::at(&path) {
+            read.push((id, path));
+        }
+    }
+    read
+}
+
+fn target_file(spec: &Spec) -> Option<&Path> {
+    match &spec.target {
+        TargetChoice::From(path) => Some(path),
+        TargetChoice::Common(_) | TargetChoice::Beam(_) => None,
+    }
+}
+
+/// Cubes get a beam log; a single image has its beam in its header.
+fn has_log(image: &Image) -> bool {
+    image.axes().channels() > 1
+}
+
+fn find_facts(image: &Image, output: PathBuf, skipped: bool, spec: &Spec) -> Result<Facts, Error> {
+    let beams = image.beams(spec.beam_from, spec.beamlog.as_deref())?;
+    let cube = image.cube();
+    let too_large = |number| Error::new(image.path(), InputError::TooLarge { number }.into());
+    let length = |number: u64| usize::try_from(number).map_err(|_| too_large(number));
+    let axes_notes = image.axes().notes().iter().cloned().map(Note::Sky);
+    let mut facts = Facts {
+        input: image.path().to_owned(),
+        output,
+        skipped,
+        bitpix: cube.bitpix(),
+        nx: length(cube.nx())?,
+        ny: length(cube.ny())?,
+        planes: cube.planes(),
+        axes: image.axes().clone(),
+        sky: image.pixel_to_sky()?,
+        brightness: image.brightness()?,
+        beams: beams.beams,
+        beam_source: beams.source,
+        notes: axes_notes
+            .chain(beams.notes.into_iter().map(Note::Beam))
+            .collect(),
+    };
+    if let Some(cutoff_arcsec) = spec.cutoff_arcsec {
+        facts.cut_off(cutoff_arcsec);
+    }
+    Ok(facts)
+}
+
+/// An axis in a log of targets below this is a blank row: by the finest pixels of the inputs.
+fn floor_arcsec(facts: &[Facts]) -> f64 {
+    let finest = facts.iter().map(|facts| facts.sky.pixel_scale_arcsec());
+    BEAM_FLOOR_PX * finest.fold(f64::INFINITY, f64::min)
+}
+
+/// What `--target-from` holds: the beams of a FITS file, or of a beam log.
+fn given_targets(spec: &Spec, floor_arcsec: f64) -> Result<Option<Targets>, Error> {
+    let Some(path) = target_file(spec) else {
+        return Ok(None);
+    };
+    let beams = if is_fits(path)? {
+        fits_targets(path)?
+    } else {
+        let log = log::read(path, None, floor_arcsec);
+        log.map_err(|error| Error::new(path, error.into()))?.beams
+    };
+    Ok(Some(Targets::from_list(beams)))
+}
+
+/// Whether a file of targets is FITS: the standard fixes its first bytes (FITS 4.0, 4.4.1.1).
+fn is_fits(path: &Path) -> Result<bool, Error> {
+    let source = Source::open(path).map_err(|error| Error::new(path, error.into()))?;
+    Ok(source.bytes().starts_with(b"SIMPLE"))
+}
+
+fn fits_targets(path: &Path) -> Result<Vec<Option<Beam>>, Error> {
+    let image = Image::open(path, &HduChoice::FirstImage)?;
+    let resolved = image.beams(BeamFrom::Auto, None)?;
+    let stokes = usize::try_from(image.axes().stokes_count())
+        .unwrap_or(usize::MAX)
+        .max(1);
+    let mut beams = Vec::new();
+    for (channel, row) in (0..).zip(resolved.beams.chunks(stokes)) {
+        let first = row.first().copied().flatten();
+        if row.iter().any(|beam| *beam != first) {
+            return Err(Error::new(path, PlanError::TargetStokes { channel }.into()));
+        }
+        beams.push(first);
+    }
+    // One beam for the whole file, however many channels it has, is one target.
+    let all_equal = beams
+        .iter()
+        .all(|beam| beam.is_some() && Some(beam) == beams.first());
+    beams.truncate(if all_equal { 1 } else { beams.len() });
+    Ok(beams)
+}
+
+fn plan_error(inputs: &[PathBuf], file: usize, error: PlanError) -> Error {
+    match (&error, inputs.get(file)) {
+        (PlanError::NoBeams, _) if inputs.len() != 1 => Error::general(error.into()),
+        (_, Some(path)) => Error::new(path, error.into()),
+        (_, None) => Error::general(error.into()),
+    }
+}
+
+fn prepare_file(
+    request: &Request,
+    image: Image,
+    facts: Facts,
+    targets: Targets,
+    backend: &dyn Backend,
+) -> Result<Prepared, Error> {
+    let path = image.path().to_owned();
+    let failed = |stage: Stage| Error::new(&path, stage);
+    let mut plan = FilePlan::new(facts, targets, &request.spec).map_err(|e| failed(e.into()))?;
+    let alone = request.inputs.len() == 1 && plan.convolutions().next().is_none();
+    if alone && request.spec.target == TargetChoice::Common(Mode::Natural) {
+        plan.notes.push(Note::NaturalAlone);
+    }
+    request
+        .resources
+        .tune(&mut plan, backend)
+        .map_err(|e| failed(e.into()))?;
+    lay_out(request, image, plan, backend).map_err(failed)
+}
+
+/// The output's header, table, byte ranges and beam log.
+fn lay_out(
+    request: &Request,
+    image: Image,
+    mut plan: FilePlan,
+    backend: &dyn Backend,
+) -> Result<Prepared, Stage> {
+    let table = table_bytes(&plan)?;
+    let header = edited_header(request, &image, &plan, backend)?;
+    let axes = image.cube().axes().to_vec();
+    let relative = Cube::new(bitpix(plan.precision), &axes, 0)?;
+    let header_bytes = header.render().len() as u64;
+    let data_bytes = relative.data_range().end;
+    let parts = parts(&image, header_bytes, data_bytes, table.as_deref());
+    let extents = Extents::new(parts)?;
+    plan.bytes = extents.len_bytes();
+    let data = extents.data().ok_or(PlanError::TooLarge)?;
+    let cube = Cube::new(bitpix(plan.precision), &axes, data.start)?;
+    let beamlog = has_log(&image).then(|| (beamlog_of(&plan.facts.output), log_text(&plan)));
+    let checksum = crate::output::wants_checksum(&header);
+    let existing = request.naming.existing;
+    Ok(Prepared {
+        image,
+        plan,
+        existing,
+        header,
+        checksum,
+        table,
+        extents,
+        cube,
+        beamlog,
+    })
+}
+
+fn edited_header(
+    request: &Request,
+    image: &Image,
+    plan: &FilePlan,
+    backend: &dyn Backend,
+) -> Result<Header, Stage> {
+    let channels = plan.facts.channels();
+    let crpix = image.axes().reference_channel();
+    let reference = plan
+        .targets
+        .reference(request.spec.ref_channel, channels, crpix)?;
+    let all_blank = plan.blank_planes().len() == plan.tasks.len();
+    let per_channel = matches!(plan.targets, Targets::PerChannel(_));
+    let edit = HeaderEdit {
+        precision: plan.precision,
+        reference: reference.map(|(_, beam)| beam).filter(|_| !all_blank),
+        table_channel: reference
+            .map(|(channel, _)| channel)
+            .filter(|_| per_channel),
+        history: &history::lines(request, plan, backend.name()),
+    };
+    let header = edit
+        .apply(image.header())
+        .map_err(|source| OutputError::Header { source })?;
+    Ok(header)
+}
+
+/// The target of every channel and Stokes as a BEAMS extension, where they differ.
+fn table_bytes(plan: &FilePlan) -> Result<Option<Vec<u8>>, Stage> {
+    let Targets::PerChannel(_) = plan.targets else {
+        return Ok(None);
+    };
+    let (channels, stokes) = (plan.facts.channels(), plan.facts.stokes());
+    let beams: Vec<Option<Beam>> = (0..channels)
+        .flat_map(|channel| (0..stokes).map(move |_| channel))
+        .map(|channel| plan.targets.of(channel))
+        .collect();
+    Ok(Some(table::write(&beams, stokes)?))
+}
+
+/// The HDUs of the output in order. A beam table belongs to the image: the new one takes the
+/// place of the first old one, and no old one stays.
+fn parts(image: &Image, header_bytes: u64, data_bytes: u64, table: Option<&[u8]>) -> Vec<Part> {
+    let mut new_table = table.map(|bytes| Part::BeamTable {
+        bytes: bytes.len() as u64,
+    });
+    let tables = table::belonging(image.layout(), image.hdu_index());
+    let mut parts = Vec::new();
+    for (number, hdu) in image.layout().hdus.iter().enumerate() {
+        if number == image.hdu_index() {
+            parts.push(Part::Header {
+                bytes: header_bytes,
+            });
+            parts.push(Part::Data { bytes: data_bytes });
+        } else if tables.contains(&number) {
+            parts.extend(new_table.take());
+        } else {
+            parts.push(kept(number, hdu, image.bytes().len() as u64));
+        }
+    }
+    parts.extend(new_table);
+    parts
+}
+
+fn kept(number: usize, hdu: &Hdu, file_bytes: u64) -> Part {
+    let fill = if hdu.kind() == HduKind::AsciiTable {
+        b' '
+    } else {
+        0
+    };
+    let input = hdu.header_range().start..hdu.padded_end().min(file_bytes);
+    Part::Kept {
+        hdu: number,
+        input,
+        fill,
+    }
+}
+
+/// The target of every channel, blank where nothing of the channel is left.
+fn log_text(plan: &FilePlan) -> String {
+    let mut beams = vec![None; usize::try_from(plan.facts.channels()).unwrap_or(0)];
+    for (plane, task) in (0..).zip(&plan.tasks) {
+        let channel = plan.facts.axes.plane(plane).channel;
+        let place = usize::try_from(channel)
+            .ok()
+            .and_then(|channel| beams.get_mut(channel));
+        if let (Some(place), false) = (place, matches!(task, crate::plan::Task::Blank)) {
+            *place = plan.targets.of(channel);
+        }
+    }
+    log::render(&beams)
+}
