@@ -163,6 +163,40 @@ fn b20_blank_stays_blank_through_own_output_twice() {
 }
 
 #[test]
+fn b20_a_channel_blank_in_one_file_is_blank_in_its_table_and_log() {
+    let mut beams = BEAMS5;
+    beams[1] = [NAN; 3];
+    let bench = Bench::new();
+    bench.put(
+        "c",
+        &[cube(&BEAMS5, &casambm()), BeamTable::new(&beams).hdu()],
+    );
+    put_cube(&bench, "d", &OTHERS);
+    bench
+        .smooth()
+        .args(["--mode", "natural"])
+        .file("c")
+        .file("d")
+        .run()
+        .ok();
+    for (name, usable) in [("c", false), ("d", true)] {
+        let row = table_beams(&bench.read(name))[1];
+        assert_eq!(
+            row[0].is_finite() && row[0] > 1e-3,
+            usable,
+            "table of {name}: {row:?}"
+        );
+        let log =
+            std::fs::read_to_string(bench.path(format!("out/beamlog.{name}.sm.txt"))).unwrap();
+        assert_eq!(
+            !log.contains("1 nan nan nan"),
+            usable,
+            "log of {name}: {log}"
+        );
+    }
+}
+
+#[test]
 fn b21_no_usable_beam_anywhere() {
     for row in [[0.0; 3], [NAN; 3], [TINY; 3]] {
         let bench = Bench::new();

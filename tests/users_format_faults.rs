@@ -104,7 +104,7 @@ fn m11_more_than_two_to_the_31_pixels() {
 }
 
 /// A header of these cards alone, padded, and some bytes after it.
-fn hostile(cards: &[&str]) -> Vec<u8> {
+fn hostile(cards: &[impl AsRef<[u8]>]) -> Vec<u8> {
     let hdu = Hdu {
         cards: cards.iter().map(card::raw).collect(),
         data: vec![7; 2880],
@@ -112,103 +112,74 @@ fn hostile(cards: &[&str]) -> Vec<u8> {
     hdu.bytes()
 }
 
+/// What is wrong, and the cards after SIMPLE.
+const HEADERS: [(&str, &str); 17] = [
+    ("only SIMPLE", ""),
+    ("NAXIS = 999", "BITPIX=-32|NAXIS=999"),
+    ("NAXIS = -1", "BITPIX=-32|NAXIS=-1"),
+    ("NAXIS missing", "BITPIX=-32"),
+    ("NAXIS2 missing", "BITPIX=-32|NAXIS=2|NAXIS1=10"),
+    ("NAXIS1 = -1", "BITPIX=-32|NAXIS=2|NAXIS1=-1|NAXIS2=10"),
+    ("NAXIS1 = 0", "BITPIX=-32|NAXIS=2|NAXIS1=0|NAXIS2=10"),
+    ("a text", "BITPIX=-32|NAXIS=2|NAXIS1='x'|NAXIS2=10"),
+    ("a fraction", "BITPIX=-32|NAXIS=2|NAXIS1=1.5|NAXIS2=10"),
+    (
+        "2^63",
+        "BITPIX=-32|NAXIS=2|NAXIS1=9223372036854775807|NAXIS2=1",
+    ),
+    (
+        "2^63 twice",
+        "BITPIX=-32|NAXIS=2|NAXIS1=9223372036854775807|NAXIS2=9223372036854775807",
+    ),
+    (
+        "2^32 twice",
+        "BITPIX=-32|NAXIS=2|NAXIS1=4294967296|NAXIS2=4294967296",
+    ),
+    (
+        "2^64",
+        "BITPIX=-32|NAXIS=2|NAXIS1=18446744073709551616|NAXIS2=1",
+    ),
+    ("BITPIX = 7", "BITPIX=7|NAXIS=2|NAXIS1=10|NAXIS2=10"),
+    ("BITPIX missing", "NAXIS=2|NAXIS1=10|NAXIS2=10"),
+    ("BITPIX = 0", "BITPIX=0|NAXIS=2|NAXIS1=10|NAXIS2=10"),
+    ("no beam", "BITPIX=-32|NAXIS=2|NAXIS1=10|NAXIS2=10"),
+];
+
+/// `KEY=VALUE|KEY=VALUE` as cards.
+fn cards_of(text: &str) -> Vec<String> {
+    let card = |pair: &str| {
+        pair.split_once('=')
+            .map(|(k, v)| format!("{k:<8}= {v:>20}"))
+    };
+    text.split('|').filter_map(card).collect()
+}
+
 fn hostile_files() -> Vec<(&'static str, Vec<u8>)> {
-    let simple = "SIMPLE  =                    T";
-    let f32s = "BITPIX  =                  -32";
-    let two = "NAXIS   =                    2";
-    let huge = "NAXIS1  =  9223372036854775807";
-    let mut no_end = hostile(&[simple, f32s, two]);
-    no_end.truncate(2880);
-    let end = no_end.windows(3).position(|w| w == b"END").unwrap();
-    no_end[end..end + 3].copy_from_slice(b"EMD");
-    vec![
+    let bytes = (0..28_800u32)
+        .map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8)
+        .collect();
+    let mut files = vec![
         ("empty", Vec::new()),
         ("one byte", vec![b'S']),
         ("text", b"this is not a FITS file\n".repeat(200)),
         ("zeros", vec![0; 5760]),
-        (
-            "bytes",
-            (0..28_800u32)
-                .map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8)
-                .collect(),
-        ),
-        ("no END", no_end),
-        ("only SIMPLE", hostile(&[simple])),
-        (
-            "SIMPLE = F",
-            hostile(&["SIMPLE  =                    F", f32s, two]),
-        ),
-        (
-            "NAXIS = 999",
-            hostile(&[simple, f32s, "NAXIS   =                  999"]),
-        ),
-        (
-            "NAXIS = -1",
-            hostile(&[simple, f32s, "NAXIS   =                   -1"]),
-        ),
-        ("NAXIS missing", hostile(&[simple, f32s])),
-        (
-            "NAXIS2 missing",
-            hostile(&[simple, f32s, two, "NAXIS1  =                   10"]),
-        ),
-        (
-            "NAXIS1 = -1",
-            hostile(&[simple, f32s, two, "NAXIS1  = -1", "NAXIS2  = 10"]),
-        ),
-        (
-            "NAXIS1 = 0",
-            hostile(&[simple, f32s, two, "NAXIS1  = 0", "NAXIS2  = 10"]),
-        ),
-        (
-            "NAXIS1 = 'x'",
-            hostile(&[simple, f32s, two, "NAXIS1  = 'x'", "NAXIS2  = 10"]),
-        ),
-        (
-            "NAXIS1 = 1.5",
-            hostile(&[simple, f32s, two, "NAXIS1  = 1.5", "NAXIS2  = 10"]),
-        ),
-        ("2^63", hostile(&[simple, f32s, two, huge, "NAXIS2  = 1"])),
-        (
-            "2^63 twice",
-            hostile(&[simple, f32s, two, huge, "NAXIS2  =  9223372036854775807"]),
-        ),
-        (
-            "2^62 planes",
-            hostile(&[
-                simple,
-                f32s,
-                two,
-                "NAXIS1  = 4294967296",
-                "NAXIS2  = 4294967296",
-            ]),
-        ),
-        (
-            "2^64",
-            hostile(&[
-                simple,
-                f32s,
-                two,
-                "NAXIS1  = 18446744073709551616",
-                "NAXIS2  = 1",
-            ]),
-        ),
-        (
-            "BITPIX = 7",
-            hostile(&[simple, "BITPIX  = 7", two, "NAXIS1  = 10", "NAXIS2  = 10"]),
-        ),
-        (
-            "BITPIX missing",
-            hostile(&[simple, two, "NAXIS1  = 10", "NAXIS2  = 10"]),
-        ),
-        (
-            "BITPIX = 0",
-            hostile(&[simple, "BITPIX  = 0", two, "NAXIS1  = 10", "NAXIS2  = 10"]),
-        ),
-        (
-            "no beam",
-            hostile(&[simple, f32s, two, "NAXIS1  = 10", "NAXIS2  = 10"]),
-        ),
-    ]
+        ("bytes", bytes),
+    ];
+    for (what, text) in HEADERS {
+        let mut cards = cards_of("SIMPLE=T");
+        cards.extend(cards_of(text));
+        files.push((what, hostile(&cards)));
+    }
+    let mut no_end = hostile(&cards_of("SIMPLE=T|BITPIX=-32|NAXIS=2"));
+    no_end.truncate(2880);
+    let end = no_end.windows(3).position(|w| w == b"END").unwrap();
+    no_end[end..end + 3].copy_from_slice(b"EMD");
+    files.push(("no END", no_end));
+    files.push((
+        "SIMPLE = F",
+        hostile(&cards_of("SIMPLE=F|BITPIX=-32|NAXIS=2")),
+    ));
+    files
 }
 
 #[test]
