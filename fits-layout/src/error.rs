@@ -138,6 +138,19 @@ pub enum Compression {
 }
 
 impl Compression {
+    /// The command that unpacks such a file.
+    #[must_use]
+    pub fn unpacker(self) -> &'static str {
+        match self {
+            Self::Gzip => "gunzip",
+            Self::Compress => "uncompress",
+            Self::Bzip2 => "bunzip2",
+            Self::Xz => "unxz",
+            Self::Zstd => "unzstd",
+            Self::Zip => "unzip",
+        }
+    }
+
     /// Recognises a compressed file by its first bytes.
     #[must_use]
     pub fn of(bytes: &[u8]) -> Option<Self> {
@@ -185,7 +198,8 @@ impl fmt::Display for LayoutError {
                 )
             }
             Self::Compressed { method } => {
-                write!(f, "compressed with {}, expected SIMPLE  =", method.name())
+                let (name, command) = (method.name(), method.unpacker());
+                write!(f, "compressed with {name}; unpack it first: {command} FILE")
             }
             Self::MissingEnd {
                 offset,

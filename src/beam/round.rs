@@ -4,11 +4,12 @@
 use super::angle::cos_sin;
 use super::{Beam, BeamError, Covariance};
 
-/// How near a multiple of the step a value counts as being it.
-const ON_STEP: f64 = 1e-9;
+/// How near a multiple of the step a value counts as being it: float32 tables and cards in
+/// degrees are off by up to 1e-7, and a beam that was rounded once must not be rounded further.
+const ON_STEP: f64 = 2e-7;
 /// How far below zero the least eigenvalue of rounded − input may lie, over the input's BMAJ²:
-/// what [`ON_STEP`] can take away, with room.
-const SLACK: f64 = 1e-8;
+/// what [`ON_STEP`] can take away, with room, and within [`TOLERANCE`](super::TOLERANCE).
+const SLACK: f64 = 6e-7;
 
 /// The smallest round beam that all of `beams` can be convolved to: as wide as the largest BMAJ,
 /// since a circle must reach the end of every major axis and then contains the ellipse.
@@ -22,7 +23,7 @@ pub fn smallest_circle(beams: &[Beam]) -> Result<Beam, BeamError> {
 }
 
 /// `beam` with both axes rounded up to a multiple of `step_arcsec` and, if given, its position
-/// angle up to a multiple of `bpa_step_deg`; a value within 1e-9 of a multiple is that multiple.
+/// angle up to a multiple of `bpa_step_deg`; a value within 2e-7 of a multiple is that multiple.
 ///
 /// Turning an ellipse can make it miss a beam that it contained. Then the axes are raised by
 /// further steps, to the least area that contains all of `beams` again (those that `beam`

@@ -25,7 +25,7 @@ pub use target::Targets;
 use fits_layout::Bitpix;
 
 use crate::beam::source::BeamSource;
-use crate::beam::{Beam, Relation};
+use crate::beam::{Beam, Relation, TOLERANCE};
 use crate::kernel::{Grid, PixelCovariance};
 use crate::sky::{Axes, Brightness, PixelToSky};
 
@@ -76,23 +76,24 @@ impl Facts {
     /// The beam of one plane, planes counted in file order.
     #[must_use]
     pub fn plane_beam(&self, plane: u64) -> Option<Beam> {
+        self.beams.get(self.place(plane)?).copied().flatten()
+    }
+
+    /// Where a plane's beam stands in the list.
+    fn place(&self, plane: u64) -> Option<usize> {
         let index = self.axes.plane(plane);
-        let place = index
-            .channel
-            .checked_mul(self.stokes())?
-            .checked_add(index.stokes)?;
-        self.beams
-            .get(usize::try_from(place).ok()?)
-            .copied()
-            .flatten()
+        let row = index.channel.checked_mul(self.stokes())?;
+        usize::try_from(row.checked_add(index.stokes)?).ok()
     }
 
     /// Forgets every beam with BMAJ above `cutoff_arcsec`: those planes will be blank.
     pub fn cut_off(&mut self, cutoff_arcsec: f64) {
+        // Float32 tables and cards in degrees round at 1e-7: a beam at the cutoff is not above it.
+        let most_arcsec = cutoff_arcsec * (1.0 + TOLERANCE);
         let stokes = self.stokes().max(1);
         let mut channels = Vec::new();
         for (place, beam) in (0_u64..).zip(&mut self.beams) {
-            if beam.is_some_and(|beam| beam.bmaj_arcsec() > cutoff_arcsec) {
+            if beam.is_some_and(|beam| beam.bmaj_arcsec() > most_arcsec) {
                 *beam = None;
                 channels.push(place / stokes);
             }
@@ -200,6 +201,36 @@ impl FilePlan {
             Task::Convolve(convolution) => Some(convolution),
             Task::Copy | Task::Blank => None,
         })
+    }
+
+    /// The beam each channel and Stokes has in the output, at `channel * stokes + s`; `None` where
+    /// its planes are blank.
+    #[must_use]
+    pub fn stored_beams(&self) -> Vec<Option<Beam>> {
+        let mut stored = vec![None; self.facts.beams.len()];
+        for (plane, task) in (0..).zip(&self.tasks) {
+            let place = self
+                .facts
+                .place(plane)
+                .and_then(|place| stored.get_mut(place));
+            if let (Some(place), false) = (place, *task == Task::Blank) {
+                *place = self.targets.of(self.facts.axes.plane(plane).channel);
+            }
+        }
+        stored
+    }
+
+    /// The beam each channel has in the output; `None` where all its planes are blank.
+    #[must_use]
+    pub fn stored_by_channel(&self) -> Vec<Option<Beam>> {
+        let stokes = usize::try_from(self.facts.stokes())
+            .unwrap_or(usize::MAX)
+            .max(1);
+        let stored = self.stored_beams();
+        stored
+            .chunks(stokes)
+            .map(|row| row.iter().find_map(|beam| *beam))
+            .collect()
     }
 
     /// The kernel of one plane as an ellipse on the sky; `None` where nothing is convolved.

@@ -89,7 +89,7 @@ impl fmt::Display for Note {
             Self::SomeBlank { planes } => {
                 write!(
                     f,
-                    "{planes} planes have no usable beam or no target and will be blank"
+                    "planes without a usable beam or a target, which will be blank: {planes}"
                 )
             }
             Self::AllBlank => write!(f, "no plane has a usable beam: the output will be blank"),

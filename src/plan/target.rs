@@ -39,32 +39,38 @@ impl Targets {
             Self::PerChannel(beams) => Some(beams.len() as u64),
         }
     }
+}
 
-    /// The beam that stands in the image header, and its channel: the one asked for if it has a
-    /// beam, else the first that has one.
-    ///
-    /// # Errors
-    /// The channel asked for does not exist.
-    pub fn reference(
-        &self,
-        choice: RefChannel,
-        channels: u64,
-        crpix_channel: Option<u64>,
-    ) -> Result<Option<(u64, Beam)>, PlanError> {
-        let last = channels.saturating_sub(1);
-        let wanted = match choice {
-            RefChannel::Auto => crpix_channel.unwrap_or(0).min(last),
-            RefChannel::First => 0,
-            RefChannel::Mid => channels / 2,
-            RefChannel::Last => last,
-            RefChannel::Index(asked) if asked > last => {
-                return Err(PlanError::RefChannel { asked, channels });
-            }
-            RefChannel::Index(asked) => asked,
-        };
-        let beam_of = |channel| self.of(channel).map(|beam| (channel, beam));
-        Ok(beam_of(wanted).or_else(|| (0..channels).find_map(beam_of)))
-    }
+/// The beam that stands in the image header, and its channel: of `beams`, one a channel, the one
+/// asked for if it is there, else the first that is.
+///
+/// # Errors
+/// The channel asked for does not exist.
+pub fn reference(
+    beams: &[Option<Beam>],
+    choice: RefChannel,
+    crpix_channel: Option<u64>,
+) -> Result<Option<(u64, Beam)>, PlanError> {
+    let channels = beams.len() as u64;
+    let last = channels.saturating_sub(1);
+    let wanted = match choice {
+        RefChannel::Auto => crpix_channel.unwrap_or(0).min(last),
+        RefChannel::First => 0,
+        RefChannel::Mid => channels / 2,
+        RefChannel::Last => last,
+        RefChannel::Index(asked) if asked > last => {
+            return Err(PlanError::RefChannel { asked, channels });
+        }
+        RefChannel::Index(asked) => asked,
+    };
+    let numbered = || {
+        (0_u64..)
+            .zip(beams)
+            .filter_map(|(channel, beam)| Some((channel, (*beam)?)))
+    };
+    Ok(numbered()
+        .find(|(channel, _)| *channel == wanted)
+        .or_else(|| numbered().next()))
 }
 
 /// The targets of each file, in the order of the files. `given` is what `--target-from` holds,

@@ -15,7 +15,7 @@ use crate::map::{FileId, Source};
 use crate::output::name::{beamlog_of, check_place, part_of, refuse_collisions};
 use crate::output::{Existing, HeaderEdit, OutputError};
 use crate::plan::extents::{Extents, Part};
-use crate::plan::target::targets;
+use crate::plan::target::{reference, targets};
 use crate::plan::{Facts, FilePlan, HduChoice, Mode, Note, PlanError, Spec, TargetChoice, Targets};
 use crate::run::lanes::bitpix;
 use crate::run::{Job, Request, history};
@@ -301,7 +301,12 @@ fn lay_out(
     plan.bytes = extents.len_bytes();
     let data = extents.data().ok_or(PlanError::TooLarge)?;
     let cube = Cube::new(bitpix(plan.precision), &axes, data.start)?;
-    let beamlog = has_log(&image).then(|| (beamlog_of(&plan.facts.output), log_text(&plan)));
+    let beamlog = has_log(&image).then(|| {
+        (
+            beamlog_of(&plan.facts.output),
+            log::render(&plan.stored_by_channel()),
+        )
+    });
     let checksum = crate::output::wants_checksum(&header);
     let existing = request.naming.existing;
     Ok(Prepared {
@@ -323,16 +328,13 @@ fn edited_header(
     plan: &FilePlan,
     backend: &dyn Backend,
 ) -> Result<Header, Stage> {
-    let channels = plan.facts.channels();
-    let crpix = image.axes().reference_channel();
-    let reference = plan
-        .targets
-        .reference(request.spec.ref_channel, channels, crpix)?;
-    let all_blank = plan.blank_planes().len() == plan.tasks.len();
+    let crpix_channel = image.axes().reference_channel();
+    let stored = plan.stored_by_channel();
+    let reference = reference(&stored, request.spec.ref_channel, crpix_channel)?;
     let per_channel = matches!(plan.targets, Targets::PerChannel(_));
     let edit = HeaderEdit {
         precision: plan.precision,
-        reference: reference.map(|(_, beam)| beam).filter(|_| !all_blank),
+        reference: reference.map(|(_, beam)| beam),
         table_channel: reference
             .map(|(channel, _)| channel)
             .filter(|_| per_channel),
@@ -344,17 +346,15 @@ fn edited_header(
     Ok(header)
 }
 
-/// The target of every channel and Stokes as a BEAMS extension, where they differ.
+/// The beams of the output as a BEAMS extension, where they differ; without any beam there is no
+/// table, as there is no beam in the header.
 fn table_bytes(plan: &FilePlan) -> Result<Option<Vec<u8>>, Stage> {
-    let Targets::PerChannel(_) = plan.targets else {
+    let beams = plan.stored_beams();
+    let differ = matches!(plan.targets, Targets::PerChannel(_));
+    if !differ || beams.iter().all(Option::is_none) {
         return Ok(None);
-    };
-    let (channels, stokes) = (plan.facts.channels(), plan.facts.stokes());
-    let beams: Vec<Option<Beam>> = (0..channels)
-        .flat_map(|channel| (0..stokes).map(move |_| channel))
-        .map(|channel| plan.targets.of(channel))
-        .collect();
-    Ok(Some(table::write(&beams, stokes)?))
+    }
+    Ok(Some(table::write(&beams, plan.facts.stokes())?))
 }
 
 /// The HDUs of the output in order. A beam table belongs to the image: the new one takes the
@@ -393,19 +393,4 @@ fn kept(number: usize, hdu: &Hdu, file_bytes: u64) -> Part {
         input,
         fill,
     }
-}
-
-/// The target of every channel, blank where nothing of the channel is left.
-fn log_text(plan: &FilePlan) -> String {
-    let mut beams = vec![None; usize::try_from(plan.facts.channels()).unwrap_or(0)];
-    for (plane, task) in (0..).zip(&plan.tasks) {
-        let channel = plan.facts.axes.plane(plane).channel;
-        let place = usize::try_from(channel)
-            .ok()
-            .and_then(|channel| beams.get_mut(channel));
-        if let (Some(place), false) = (place, matches!(task, crate::plan::Task::Blank)) {
-            *place = plan.targets.of(channel);
-        }
-    }
-    log::render(&beams)
 }
