@@ -9,4 +9,4 @@ mod exercise;
 
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|bytes: &[u8]| exercise::exercise(bytes, None));
+fuzz_target!(|bytes: &[u8]| exercise::exercise(bytes, exercise::Effort::FULL));
