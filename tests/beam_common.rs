@@ -331,7 +331,7 @@ fn rounding_goes_up_and_stays_reachable() {
         );
     }
     assert_eq!(
-        round_up(&beam(12.300_001, 0.7, 1.0), 0.1, None, &[]).unwrap(),
+        round_up(&beam(12.300_01, 0.7, 1.0), 0.1, None, &[]).unwrap(),
         beam(12.4, 0.7, 1.0)
     );
     assert_eq!(

@@ -5,11 +5,11 @@ use super::angle::cos_sin;
 use super::{Beam, BeamError, Covariance};
 
 /// How near a multiple of the step a value counts as being it: float32 tables and cards in
-/// degrees are off by up to 1e-7, and a beam that was rounded once must not be rounded further.
-const ON_STEP: f64 = 2e-7;
+/// degrees are off by up to 6e-8, and a beam that was rounded once must not be rounded further.
+const ON_STEP: f64 = 1e-7;
 /// How far below zero the least eigenvalue of rounded − input may lie, over the input's BMAJ²:
 /// what [`ON_STEP`] can take away, with room, and within [`TOLERANCE`](super::TOLERANCE).
-const SLACK: f64 = 6e-7;
+const SLACK: f64 = 3e-7;
 
 /// The smallest round beam that all of `beams` can be convolved to: as wide as the largest BMAJ,
 /// since a circle must reach the end of every major axis and then contains the ellipse.
@@ -23,7 +23,7 @@ pub fn smallest_circle(beams: &[Beam]) -> Result<Beam, BeamError> {
 }
 
 /// `beam` with both axes rounded up to a multiple of `step_arcsec` and, if given, its position
-/// angle up to a multiple of `bpa_step_deg`; a value within 2e-7 of a multiple is that multiple.
+/// angle up to a multiple of `bpa_step_deg`; a value within 1e-7 of a multiple is that multiple.
 ///
 /// Turning an ellipse can make it miss a beam that it contained. Then the axes are raised by
 /// further steps, to the least area that contains all of `beams` again (those that `beam`
