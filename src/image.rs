@@ -17,15 +17,45 @@ pub const BEAM_FLOOR_PX: f64 = 1e-3;
 
 /// A FITS image or cube, mapped.
 ///
-/// ```no_run
+/// ```
+/// # use fits_layout::Header;
+/// # use mmfits::output::{Existing, NewImage};
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("cube.fits");
+/// # let mut header = Header::new();
+/// # header.set("SIMPLE", true, None)?;
+/// # for (keyword, value) in [("BITPIX", -32_i64), ("NAXIS", 3), ("NAXIS1", 6), ("NAXIS2", 5), ("NAXIS3", 4)] {
+/// #     header.set(keyword, value, None)?;
+/// # }
+/// # for (axis, ctype, step) in [(1, "RA---SIN", -0.001), (2, "DEC--SIN", 0.001), (3, "FREQ", 1e6)] {
+/// #     header.set(&format!("CTYPE{axis}"), ctype, None)?;
+/// #     header.set(&format!("CDELT{axis}"), step, None)?;
+/// # }
+/// # header.set("BUNIT", "Jy/beam", None)?;
+/// # header.set("BMAJ", 0.003, None)?;
+/// # header.set("BMIN", 0.002, None)?;
+/// # header.set("BPA", 30.0, None)?;
+/// # let mut made = NewImage::create(&path, &header, Existing::Refuse)?;
+/// # for (k, mut plane) in made.planes_mut()?.into_iter().enumerate() {
+/// #     for y in 0..plane.ny() {
+/// #         plane.write_row(y, &[k as f32; 6])?;
+/// #     }
+/// # }
+/// # made.finish()?;
+/// use mmfits::beam::source::BeamFrom;
 /// use mmfits::image::Image;
 /// use mmfits::plan::HduChoice;
 ///
-/// let image = Image::open("cube.fits".as_ref(), &HduChoice::FirstImage)?;
-/// let plane = image.plane(17)?; // no byte is copied
+/// let image = Image::open(&path, &HduChoice::FirstImage)?;
+/// assert_eq!((image.cube().nx(), image.cube().ny(), image.cube().planes()), (6, 5, 4));
+/// let plane = image.plane(2)?; // the mapped bytes themselves, big-endian
+/// assert_eq!(plane.bytes()[..4], 2.0_f32.to_be_bytes());
 /// let mut row = vec![0_f32; plane.nx()];
-/// plane.read_row(0, &mut row); // big-endian samples to native numbers, blanks as NaN
-/// # Ok::<(), mmfits::Error>(())
+/// plane.read_row(0, &mut row)?; // one row as native numbers, blanks as NaN
+/// assert_eq!(row, [2.0; 6]);
+/// let beams = image.beams(BeamFrom::Auto, None)?;
+/// assert_eq!(beams.source.to_string(), "cards BMAJ, BMIN, BPA");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
 pub struct Image {

@@ -1,7 +1,21 @@
 //! Hearing of the work as it goes on: the library prints nothing, it tells an observer.
 
+use std::path::PathBuf;
+
 use crate::plan::FilePlan;
-use crate::run::FileReport;
+
+/// What came of one file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FileReport {
+    /// Its output.
+    pub output: PathBuf,
+    /// The log of its target beams, where one was written.
+    pub beamlog: Option<PathBuf>,
+    /// It was there already and has been left as it was.
+    pub skipped: bool,
+    /// How long it took, seconds.
+    pub seconds: f64,
+}
 
 /// Hears of files and planes. Every method may be called from any thread; what it does is paid
 /// for by the work it interrupts.

@@ -18,6 +18,7 @@ use rayon::ThreadPool;
 use crate::convolve::Backend;
 use crate::error::Error;
 use crate::plan::{FilePlan, Spec};
+pub use crate::progress::FileReport;
 use crate::progress::Observer;
 use prepare::Prepared;
 
@@ -42,19 +43,6 @@ pub struct Job {
     prepared: Vec<Prepared>,
     backend: Box<dyn Backend>,
     pool: ThreadPool,
-}
-
-/// What came of one file.
-#[derive(Clone, Debug, PartialEq)]
-pub struct FileReport {
-    /// Its output.
-    pub output: PathBuf,
-    /// The log of its target beams, where one was written.
-    pub beamlog: Option<PathBuf>,
-    /// It was there already and has been left as it was.
-    pub skipped: bool,
-    /// How long it took, seconds.
-    pub seconds: f64,
 }
 
 impl Job {

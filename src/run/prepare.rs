@@ -43,6 +43,61 @@ pub(super) struct Prepared {
 /// Checks a whole request and plans it. Inputs are mapped and their headers and beams read; no
 /// file is made.
 ///
+/// ```
+/// # use fits_layout::Header;
+/// # use mmfits::output::{Existing, NewImage};
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("cube.fits");
+/// # let mut header = Header::new();
+/// # header.set("SIMPLE", true, None)?;
+/// # for (keyword, value) in [("BITPIX", -32_i64), ("NAXIS", 3), ("NAXIS1", 6), ("NAXIS2", 5), ("NAXIS3", 4)] {
+/// #     header.set(keyword, value, None)?;
+/// # }
+/// # for (axis, ctype, step) in [(1, "RA---SIN", -0.001), (2, "DEC--SIN", 0.001), (3, "FREQ", 1e6)] {
+/// #     header.set(&format!("CTYPE{axis}"), ctype, None)?;
+/// #     header.set(&format!("CDELT{axis}"), step, None)?;
+/// # }
+/// # header.set("BUNIT", "Jy/beam", None)?;
+/// # header.set("BMAJ", 0.003, None)?;
+/// # header.set("BMIN", 0.002, None)?;
+/// # header.set("BPA", 30.0, None)?;
+/// # let mut made = NewImage::create(&path, &header, Existing::Refuse)?;
+/// # for (k, mut plane) in made.planes_mut()?.into_iter().enumerate() {
+/// #     for y in 0..plane.ny() {
+/// #         plane.write_row(y, &[k as f32; 6])?;
+/// #     }
+/// # }
+/// # made.finish()?;
+/// use std::sync::atomic::{AtomicU64, Ordering};
+///
+/// use mmfits::beam::Beam;
+/// use mmfits::plan::{FilePlan, Spec, TargetChoice};
+/// use mmfits::progress::Observer;
+/// use mmfits::run::{Request, prepare};
+///
+/// #[derive(Default)]
+/// struct Count(AtomicU64);
+///
+/// impl Observer for Count {
+///     fn plane_stored(&self, _: &FilePlan, _: u64, bytes: u64) {
+///         self.0.fetch_add(bytes, Ordering::Relaxed);
+///     }
+/// }
+///
+/// let target = Beam::new(15.0, 14.0, 20.0)?; // arcsec, arcsec, degrees north through east
+/// let request = Request {
+///     inputs: vec![path],
+///     spec: Spec { target: TargetChoice::Beam(target), ..Spec::default() },
+///     ..Request::default()
+/// };
+/// let job = prepare(&request)?; // all checked, nothing made
+/// let count = Count::default();
+/// let reports = job.run(&count)?;
+/// assert_eq!(reports[0].output, folder.path().join("cube.sm.fits"));
+/// assert_eq!(count.0.into_inner(), 4 * 5 * 6 * 4);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// Anything that would fail later and can be known now: names, files, formats, beams, units,
 /// targets, memory.
