@@ -298,7 +298,7 @@ fn differ(used: &Resolved, other: &Resolved) -> bool {
 }
 
 /// Whether the header says `CASAMBM = T`, as a logical or, as some write it, as a string.
-fn is_flagged(header: &Header) -> bool {
+pub(super) fn is_flagged(header: &Header) -> bool {
     match header.first("CASAMBM").map(Card::value) {
         Some(Ok(Value::Logical(flag))) => flag,
         Some(Ok(Value::Text(text))) => {

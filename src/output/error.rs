@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use fits_layout::LayoutError;
 
+use crate::error::Blame;
 use crate::map::MapError;
 
 /// An output that cannot be.
@@ -63,6 +64,11 @@ pub enum OutputError {
         /// What the system said.
         source: io::Error,
     },
+    /// A part of it lies beyond its planned end: a mistake of this program.
+    Beyond {
+        /// First byte of the part.
+        at_bytes: u64,
+    },
     /// A header that is no image's, or cannot be written.
     Header {
         /// What is wrong.
@@ -81,13 +87,28 @@ pub enum OutputError {
 }
 
 impl OutputError {
-    /// Whether another request would mend it.
-    #[must_use]
-    pub fn is_request(&self) -> bool {
+    /// Whose it is to mend.
+    pub(crate) fn blame(&self) -> Blame {
         match self {
-            Self::Working { source, .. } => matches!(source, MapError::Locked),
-            Self::Publish { .. } | Self::Write { .. } | Self::Look { .. } => false,
-            _ => true,
+            Self::Exists
+            | Self::IsInput { .. }
+            | Self::Collides { .. }
+            | Self::OneName { .. }
+            | Self::NoName
+            | Self::NoFolder { .. }
+            | Self::NotAFile
+            | Self::MissingCard { .. }
+            | Self::NotFloat { .. } => Blame::Request,
+            Self::Working {
+                source: MapError::Locked,
+                ..
+            } => Blame::Request,
+            Self::Working { .. }
+            | Self::Publish { .. }
+            | Self::Write { .. }
+            | Self::Look { .. } => Blame::Machine,
+            Self::Header { .. } => Blame::Input,
+            Self::Beyond { .. } => Blame::Bug,
         }
     }
 }
@@ -130,9 +151,15 @@ impl fmt::Display for OutputError {
             }
             Self::Write { .. } => write!(f, "cannot be written"),
             Self::Look { .. } => write!(f, "cannot be looked up"),
+            Self::Beyond { at_bytes } => {
+                write!(f, "the part at byte {at_bytes} lies beyond the planned end")
+            }
             Self::Header { .. } => write!(f, "header"),
             Self::MissingCard { keyword } => {
-                write!(f, "the header has no {keyword}, which an image needs")
+                write!(
+                    f,
+                    "the header lacks {keyword} at its place, which an image needs"
+                )
             }
             Self::NotFloat { bitpix } => {
                 write!(f, "BITPIX = {bitpix}; -32 or -64 is needed")

@@ -1,6 +1,7 @@
 //! What outputs are called, and the refusals that rest on names alone.
 
 use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use crate::map::FileId;
@@ -135,9 +136,12 @@ fn resolved(path: &Path) -> PathBuf {
 /// it is to stand. Tells whether it exists.
 ///
 /// # Errors
-/// [`OutputError::IsInput`], [`OutputError::NoFolder`], [`OutputError::NotAFile`],
+/// [`OutputError::NoName`], [`OutputError::IsInput`], [`OutputError::NoFolder`], [`OutputError::NotAFile`],
 /// [`OutputError::Look`].
 pub fn check_place(output: &Path, read: &[(FileId, PathBuf)]) -> Result<bool, OutputError> {
+    if output.as_os_str().as_bytes().ends_with(b"/") {
+        return Err(OutputError::NoName);
+    }
     let folder = output
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty());

@@ -6,7 +6,13 @@
 use crate::plan::{Edge, FilePlan, Mode, NanRule, Precision, TargetChoice, Targets};
 use crate::run::Request;
 
-/// The lines for one output, 72 characters or less where possible.
+/// Characters of text in a HISTORY card (FITS 4.0, 4.4.2.4).
+const TEXT_CHARACTERS: usize = 72;
+
+/// How the second and further cards of a line begin.
+const CONTINUED: &str = "mmconv   ";
+
+/// The HISTORY texts for one output, each of at most 72 characters.
 pub(super) fn lines(request: &Request, plan: &FilePlan, backend: &str) -> Vec<String> {
     let version = env!("CARGO_PKG_VERSION");
     let mut lines = vec![format!(
@@ -16,12 +22,21 @@ pub(super) fn lines(request: &Request, plan: &FilePlan, backend: &str) -> Vec<St
     lines.push(format!("mmconv input beams: {}", plan.facts.beam_source));
     lines.push(format!("mmconv rules: {}", rules(request, plan, backend)));
     if let Some(provenance) = &request.provenance {
-        lines.push(format!(
-            "mmconv command: {}",
-            provenance.replace("BMAJ=", "BMAJ =")
-        ));
+        lines.push(format!("mmconv command: {provenance}"));
     }
-    lines
+    lines.iter().flat_map(|line| cards(line)).collect()
+}
+
+/// A line as the texts of cards, each of which begins with our name: a card that began in the
+/// middle of a path could look like anything.
+fn cards(line: &str) -> Vec<String> {
+    let characters: Vec<char> = line.chars().collect();
+    let mut cards = Vec::new();
+    for part in characters.chunks(TEXT_CHARACTERS - CONTINUED.len()) {
+        let start = if cards.is_empty() { "" } else { CONTINUED };
+        cards.push(format!("{start}{}", part.iter().collect::<String>()));
+    }
+    cards
 }
 
 fn target(request: &Request, plan: &FilePlan) -> String {

@@ -51,7 +51,9 @@ impl Resources {
         let allowed_bytes = self.ceiling_bytes();
         let refuse_above = |needed_bytes: u64| {
             if needed_bytes > allowed_bytes {
+                let asked_for = self.memory_bytes.is_some();
                 return Err(PlanError::Memory {
+                    asked_for,
                     allowed_bytes,
                     needed_bytes,
                 });
@@ -61,18 +63,20 @@ impl Resources {
         // Working out what a lane needs plans its transforms; the tables of absurd lengths alone
         // would fill the memory.
         refuse_above(least_bytes(plan))?;
-        let threads = self.threads();
-        let planes = plan.convolutions().count().max(1);
-        let lane_bytes = |lanes| backend.lane_bytes(&super::lanes::workload(plan, threads, lanes));
-        let fits = |lanes: usize| {
-            let all = lane_bytes(lanes).saturating_mul(lanes as u64);
-            all <= self.memory_bytes()
+        let (threads, budget_bytes) = (self.threads(), self.memory_bytes());
+        let convolved = plan.convolutions().count();
+        let memory = |lanes: usize| {
+            let lane = backend.lane_bytes(&super::lanes::workload(plan, threads, lanes));
+            // Planes that are only copied need no memory of their own.
+            (lane, lane.saturating_mul(lanes.min(convolved) as u64))
         };
-        let wanted = threads.min(planes).max(1);
-        let lanes = (1..=wanted).rev().find(|&lanes| fits(lanes)).unwrap_or(1);
-        let needed_bytes = refuse_above(lane_bytes(lanes))?;
+        let wanted = threads.min(plan.tasks.len()).max(1);
+        let fits = |lanes: &usize| memory(*lanes).1 <= budget_bytes;
+        let lanes = (1..=wanted).rev().find(fits).unwrap_or(1);
+        let (lane_bytes, all_bytes) = memory(lanes);
+        refuse_above(lane_bytes)?;
         plan.lanes = lanes;
-        plan.memory_bytes = needed_bytes.saturating_mul(lanes as u64);
+        plan.memory_bytes = all_bytes;
         Ok(())
     }
 }
