@@ -186,3 +186,70 @@ fn a_log_and_another_source_is_a_wrong_request() {
         .path(&log);
     run.file("c").run().refused(2, &["log.txt"]);
 }
+
+/// The JSON named a target for a channel that its own table called blank.
+#[test]
+fn a_blank_channel_is_null_among_the_targets() {
+    let bench = Bench::new();
+    let mut with_blank = BEAMS5;
+    with_blank[2] = [0.0, 0.0, 0.0];
+    put_cube(&bench, "c", &with_blank);
+    put_cube(&bench, "d", &OTHERS);
+    let run = bench.smooth().args(["--mode", "natural", "--json"]);
+    let out = run.file("c").file("d").run().ok();
+    let [c, d] = &out.json()[..] else {
+        panic!("two files")
+    };
+    assert!(c["targets"][2].is_null() && !c["targets"][1].is_null());
+    assert!(!d["targets"][2].is_null());
+    assert_eq!(c["blank_planes"], serde_json::json!([2]));
+}
+
+/// The sums of the beam table were lost with the old table.
+#[test]
+fn a_new_beam_table_has_sums_where_the_old_one_had() {
+    let bench = Bench::new();
+    for (name, beams) in [("c", &BEAMS5), ("d", &OTHERS)] {
+        let table = support::checksum::stamp(&BeamTable::new(beams).hdu());
+        bench.put(name, &[cube(beams, &casambm()), table]);
+    }
+    bench
+        .smooth()
+        .args(["--mode", "natural"])
+        .file("c")
+        .file("d")
+        .run()
+        .ok();
+    let fits = bench.read("c");
+    let table = fits.named("BEAMS").unwrap();
+    assert!(table.has("CHECKSUM"));
+    support::checksum::verify(table);
+}
+
+/// `a.fit` gave `a.fits` beside it.
+#[test]
+fn no_prefix_and_no_suffix_beside_the_input_is_refused() {
+    let bench = Bench::new();
+    let made = put_image(&bench, "a", OLD);
+    fs::rename(made, bench.path("a.fit")).unwrap();
+    let run = || {
+        bench.mmconv([
+            "smooth", "--suffix", "", "--bmaj", "30", "--bmin", "28", "--bpa", "0",
+        ])
+    };
+    run().path(&bench.path("a.fit")).run().fails(2, &["a.fit"]);
+    assert!(!bench.path("a.fits").exists());
+    let out = run()
+        .arg("--outdir")
+        .path(&bench.path("out"))
+        .path(&bench.path("a.fit"))
+        .run()
+        .ok();
+    assert_eq!(out.lines().len(), 1);
+    bench
+        .smooth_to(TGT)
+        .args(["--prefix", "../"])
+        .path(&bench.path("a.fit"))
+        .run()
+        .fails(2, &["../"]);
+}

@@ -33,6 +33,13 @@ pub enum OutputError {
     },
     /// The input's path has no file name to make one from.
     NoName,
+    /// A prefix or suffix would lead into another folder.
+    Slash {
+        /// The prefix or suffix.
+        part: String,
+    },
+    /// Without prefix and suffix it would stand beside its input under its name.
+    Unmarked,
     /// The folder it belongs in is not there.
     NoFolder {
         /// The folder.
@@ -95,6 +102,8 @@ impl OutputError {
             | Self::Collides { .. }
             | Self::OneName { .. }
             | Self::NoName
+            | Self::Slash { .. }
+            | Self::Unmarked
             | Self::NoFolder { .. }
             | Self::NotAFile
             | Self::MissingCard { .. }
@@ -137,6 +146,15 @@ impl fmt::Display for OutputError {
                 )
             }
             Self::NoName => write!(f, "has no file name to make an output name from"),
+            Self::Slash { part } => write!(
+                f,
+                "'{part}' in its name would lead into another folder; --outdir chooses the folder"
+            ),
+            Self::Unmarked => write!(
+                f,
+                "no prefix and no suffix leave nothing to tell its output from it; give one of \
+                 them, or another folder"
+            ),
             Self::NoFolder { folder } => {
                 write!(f, "its folder {} does not exist", folder.display())
             }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use fits_layout::{Cube, Hdu, HduKind, Header, checksum};
+use fits_layout::{Cube, Hdu, HduKind, Header, Sum, checksum};
 use rayon::ThreadPoolBuilder;
 
 use crate::beam::source::BeamFrom;
@@ -350,7 +350,7 @@ fn lay_out(
     mut plan: FilePlan,
     backend: &dyn Backend,
 ) -> Result<Prepared, Stage> {
-    let table = table_bytes(&plan)?;
+    let table = table_bytes(&image, &plan)?;
     let header = edited_header(request, &image, &plan, backend)?;
     let axes = image.cube().axes().to_vec();
     let relative = Cube::new(plan.precision.bitpix(), &axes, 0)?;
@@ -408,13 +408,32 @@ fn edited_header(
 
 /// The beams of the output as a BEAMS extension, where they differ; without any beam there is no
 /// table, as there is no beam in the header.
-fn table_bytes(plan: &FilePlan) -> Result<Option<Vec<u8>>, Stage> {
+fn table_bytes(image: &Image, plan: &FilePlan) -> Result<Option<Vec<u8>>, Stage> {
     let beams = plan.stored_beams();
     let differ = matches!(plan.targets, Targets::PerChannel(_));
     if !differ || beams.iter().all(Option::is_none) {
         return Ok(None);
     }
-    Ok(Some(table::write(&beams, plan.facts.stokes())?))
+    let bytes = table::write(&beams, plan.facts.stokes())?;
+    let old = table::belonging(image.layout(), image.hdu_index())?;
+    let had_sums = |number: &usize| {
+        let hdu = image.layout().hdus.get(*number);
+        hdu.is_some_and(|hdu| checksum::is_present(hdu.header()))
+    };
+    Ok(Some(if old.iter().any(had_sums) {
+        with_sums(&bytes)?
+    } else {
+        bytes
+    }))
+}
+
+/// An HDU with its CHECKSUM and DATASUM.
+fn with_sums(hdu: &[u8]) -> Result<Vec<u8>, Stage> {
+    let (mut header, span_bytes) = Header::parse(hdu, 0)?;
+    let span = usize::try_from(span_bytes).unwrap_or(usize::MAX);
+    let data = hdu.get(span..).unwrap_or_default();
+    checksum::stamp(&mut header, Sum::of(data)).map_err(|source| OutputError::Header { source })?;
+    Ok([header.render(), data.to_vec()].concat())
 }
 
 /// The HDUs of the output in order. A beam table belongs to the image: the new one takes the
