@@ -252,6 +252,23 @@ mod tests {
     }
 
     #[test]
+    fn single_columns_are_the_double_ones_to_their_precision() {
+        let grid = Grid { nx: 40, ny: 300 };
+        for gain in [1.0, 3e-10] {
+            let transfer = GaussianTransfer::new(ROTATED, gain);
+            let (mut single, mut double) = (vec![0.0_f32; 300], vec![0.0_f64; 300]);
+            for kx in 0..grid.half_columns() {
+                transfer.fill_column(&grid, kx, 23.0, &mut single);
+                transfer.fill_column(&grid, kx, 23.0, &mut double);
+                for (single, double) in single.iter().zip(&double) {
+                    let off = (f64::from(*single) - double).abs();
+                    assert!(off <= 3e-7 * double, "{single:e}, not {double:e}");
+                }
+            }
+        }
+    }
+
+    #[test]
     fn below_the_cut_is_exactly_zero_and_dropped_columns_are_all_zero() {
         let wide = PixelCovariance {
             xx: 400.0,

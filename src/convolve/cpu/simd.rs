@@ -7,9 +7,8 @@
     reason = "compiling for instructions found at run time, and hints to the cache, are unsafe"
 )]
 
+#[cfg(target_arch = "x86_64")]
 use std::any::TypeId;
-
-use bytemuck::{cast_slice, cast_slice_mut};
 
 #[cfg(target_arch = "x86_64")]
 use super::avx2;
@@ -90,17 +89,20 @@ fn with_avx2<R>(work: impl FnOnce() -> R) -> R {
 /// The same values, where `T` is `U`; the sizes are checked.
 #[cfg(target_arch = "x86_64")]
 fn same<T: Real, U: Real>(pairs: real::Pairs<'_, T>) -> real::Pairs<'_, U> {
+    let real::Pairs { low, high, factors } = pairs;
     real::Pairs {
-        low: cast_slice_mut(pairs.low),
-        high: cast_slice_mut(pairs.high),
-        factors: cast_slice(pairs.factors),
+        low: bytemuck::cast_slice_mut(low),
+        high: bytemuck::cast_slice_mut(high),
+        factors: bytemuck::cast_slice(factors),
     }
 }
 
 /// Says that the cache line at `address` will be written soon.
 #[inline]
 pub(super) fn will_write<T>(address: *const T) {
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = address;
+    #[cfg(target_arch = "x86_64")]
     // SAFETY: a hint to the cache, which changes no register, no flag and no memory, and never
     // faults, wherever the address points to; processors without it take it as no operation.
     unsafe {
@@ -111,9 +113,118 @@ pub(super) fn will_write<T>(address: *const T) {
 /// Says that the cache line at `address` will be read soon.
 #[inline]
 pub(super) fn will_read<T>(address: *const T) {
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = address;
+    #[cfg(target_arch = "x86_64")]
     // SAFETY: as in `will_write`.
     unsafe {
         std::arch::asm!("prefetcht0 [{0}]", in(reg) address, options(nostack, preserves_flags));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use num_complex::Complex;
+
+    use super::*;
+    use crate::kernel::{GaussianTransfer, Grid, PixelCovariance};
+
+    /// Complex values of all kinds, blanks, infinities and denormal numbers among them if `wild`.
+    fn values<T: Real>(count: usize, wild: bool) -> Vec<Complex<T>> {
+        let special = [
+            f64::NAN,
+            f64::INFINITY,
+            -f64::INFINITY,
+            3e-310,
+            -7e-41,
+            -0.0,
+        ];
+        let mut state = 7 + count as u64;
+        let mut next = || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            let pick = (state >> 33) as usize % 24;
+            let plain = (state >> 11) as f64 / (1_u64 << 52) as f64 - 1.0;
+            let special = special.get(pick).filter(|_| wild);
+            T::rounded(special.copied().unwrap_or(plain))
+        };
+        (0..count).map(|_| Complex::new(next(), next())).collect()
+    }
+
+    /// The bits, all NaNs alike.
+    fn bits<T: Real>(values: &[Complex<T>]) -> Vec<u64> {
+        let parts = values.iter().flat_map(|value| [value.re, value.im]);
+        let canonical = |v: f64| if v.is_nan() { f64::NAN } else { v };
+        parts.map(|v| canonical(v.widened()).to_bits()).collect()
+    }
+
+    fn pairs_agree<T: Real>() {
+        for count in 0..=200 {
+            for (wild, back) in [(false, false), (false, true), (true, false), (true, true)] {
+                let factors = values(count, false);
+                let results = [Isa::PORTABLE, Isa::best()].map(|isa| {
+                    let mut low: Vec<Complex<T>> = values(count, wild);
+                    let mut high = low.iter().map(|v| *v * *v).collect::<Vec<_>>();
+                    let pairs = real::Pairs {
+                        low: &mut low,
+                        high: &mut high,
+                        factors: &factors,
+                    };
+                    isa.pairs(back, pairs);
+                    (bits(&low), bits(&high))
+                });
+                assert!(results[0] == results[1], "{count} {wild} {back}");
+            }
+        }
+    }
+
+    #[test]
+    fn pairs_have_the_same_bits_with_and_without_vectors() {
+        pairs_agree::<f32>();
+        pairs_agree::<f64>();
+    }
+
+    fn transfers_agree<T: Real>(cut: f64) {
+        let covariance = PixelCovariance {
+            xx: 9.0,
+            xy: -3.0,
+            yy: 7.0,
+        };
+        let transfer = GaussianTransfer::new(covariance, 2.5e-4);
+        for ny in 1..=200 {
+            let grid = Grid { nx: 8, ny };
+            for kx in 0..grid.half_columns() {
+                let results = [Isa::PORTABLE, Isa::best()].map(|isa| {
+                    let mut values = vec![T::BLANK; ny];
+                    isa.run(
+                        #[inline(always)]
+                        || transfer.fill_column(&grid, kx, cut, &mut values),
+                    );
+                    values
+                        .iter()
+                        .map(|v| v.widened().to_bits())
+                        .collect::<Vec<_>>()
+                });
+                assert!(results[0] == results[1], "{ny} rows, column {kx}");
+            }
+        }
+    }
+
+    #[test]
+    fn transfers_have_the_same_bits_with_and_without_vectors() {
+        transfers_agree::<f32>(23.0);
+        transfers_agree::<f64>(41.5);
+    }
+
+    #[test]
+    fn hints_may_point_anywhere() {
+        for address in [
+            std::ptr::null::<u8>(),
+            std::ptr::without_provenance(usize::MAX),
+        ] {
+            will_read(address);
+            will_write(address);
+        }
     }
 }
