@@ -210,7 +210,7 @@ fn a_blank_channel_is_null_among_the_targets() {
 fn a_new_beam_table_has_sums_where_the_old_one_had() {
     let bench = Bench::new();
     for (name, beams) in [("c", &BEAMS5), ("d", &OTHERS)] {
-        let table = support::checksum::stamp(&BeamTable::new(beams).hdu());
+        let table = checksum::stamp(&BeamTable::new(beams).hdu());
         bench.put(name, &[cube(beams, &casambm()), table]);
     }
     bench
@@ -223,7 +223,7 @@ fn a_new_beam_table_has_sums_where_the_old_one_had() {
     let fits = bench.read("c");
     let table = fits.named("BEAMS").unwrap();
     assert!(table.has("CHECKSUM"));
-    support::checksum::verify(table);
+    checksum::verify(table);
 }
 
 /// `a.fit` gave `a.fits` beside it.
