@@ -89,7 +89,7 @@ fn the_plans_strips_agree_with_the_full_height() {
     let wider = PRECISIONS.map(|p| (p, kernel(30.0, 0.0, 1300.0)));
     let widest = PRECISIONS.map(|p| (p, kernel(700.0, 0.0, 4000.0)));
     let planes = [
-        ((21, 768), narrow),
+        ((21, 512), narrow),
         ((32, 1025), rotated),
         ((1, 1543), wide),
         ((18, 2003), wider),

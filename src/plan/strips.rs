@@ -47,7 +47,7 @@ impl Strips {
 const LENGTHS: [(usize, usize); 4] = [(256, 104), (384, 160), (512, 256), (1024, 512)];
 
 /// Shorter planes, in lengths of the column transform, are no faster in strips.
-const LEAST_LENGTHS: usize = 3;
+const LEAST_LENGTHS: usize = 2;
 
 /// A row whose length has a prime factor above this is transformed several times slower.
 const LARGEST_FACTOR: usize = 13;
@@ -184,8 +184,8 @@ mod tests {
 
     #[test]
     fn short_planes_take_the_full_height() {
-        assert_eq!(lengths(&round(6.0), 767, Precision::F32), None);
-        assert_eq!(lengths(&round(6.0), 768, Precision::F32), Some((256, 16)));
+        assert_eq!(lengths(&round(6.0), 511, Precision::F32), None);
+        assert_eq!(lengths(&round(6.0), 512, Precision::F32), Some((256, 16)));
     }
 
     #[test]
