@@ -47,15 +47,7 @@ fn made_fast(slow: Convolution, size: (usize, usize), precision: Precision) -> C
 #[test]
 fn short_strips_agree_with_the_fourier_sums() {
     let cpu = Cpu::new();
-    for size in [
-        (13, 9),
-        (12, 16),
-        (7, 97),
-        (30, 64),
-        (34, 1),
-        (1, 41),
-        (1, 1),
-    ] {
+    for size in [(13, 9), (7, 97), (22, 64), (34, 1), (1, 41), (1, 1)] {
         let noise = Image::noise(size.0, size.1, 11);
         for (kernel, edge) in KERNELS.into_iter().flat_map(|k| EDGES.map(|e| (k, e))) {
             for nan in RULES {
@@ -89,10 +81,10 @@ fn the_plans_strips_agree_with_the_full_height() {
     let wider = PRECISIONS.map(|p| (p, kernel(30.0, 0.0, 1300.0)));
     let widest = PRECISIONS.map(|p| (p, kernel(700.0, 0.0, 4000.0)));
     let planes = [
-        ((21, 512), narrow),
-        ((32, 1025), rotated),
+        ((11, 512), narrow),
+        ((16, 1025), rotated),
         ((1, 1543), wide),
-        ((18, 2003), wider),
+        ((6, 2003), wider),
         ((3, 3089), widest),
     ];
     for (size, kernels) in planes {
