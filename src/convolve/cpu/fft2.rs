@@ -34,7 +34,7 @@ pub(super) struct Transform<'a, T: Real> {
     pub nx: usize,
     /// Pixels of its far end that stand before a row's first one; 0 if the rest is zero.
     pub halo_x: usize,
-    /// Rows of the plane; the rest of the grid's rows are zero.
+    /// Rows of the plane, the rest of the grid's rows being zero; or rows of a block, with strips.
     pub ny: usize,
     /// Columns of the half spectrum that are worked on.
     pub kept: usize,
