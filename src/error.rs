@@ -184,12 +184,15 @@ impl Stage {
 
     fn blame(&self) -> Blame {
         match self {
-            Self::Layout(_) | Self::Input(_) | Self::Beam(_) | Self::Sky(_) => Blame::Input,
+            Self::Layout(_) | Self::Input(_) | Self::Sky(_) => Blame::Input,
+            Self::Beam(error) if error.is_request() => Blame::Request,
+            Self::Beam(_) => Blame::Input,
             Self::Map(error) => map_blame(error),
             Self::Plan(error) if error.is_request() => Blame::Request,
+            Self::Plan(PlanError::Memory { .. }) => Blame::Machine,
             Self::Plan(_) => Blame::Input,
-            Self::Output(error) if error.is_request() => Blame::Request,
-            Self::Backend(_) | Self::Output(_) | Self::Threads(_) => Blame::Machine,
+            Self::Output(error) => error.blame(),
+            Self::Backend(_) | Self::Threads(_) => Blame::Machine,
             Self::Plane(_) | Self::Bug(_) => Blame::Bug,
         }
     }
@@ -266,13 +269,6 @@ pub enum InputError {
         /// Its HDU.
         hdu: usize,
     },
-    /// PCOUNT or GCOUNT of an image is not 0 or 1.
-    GroupedImage {
-        /// PCOUNT.
-        pcount: u64,
-        /// GCOUNT.
-        gcount: u64,
-    },
     /// BSCALE or BZERO cannot be used.
     Scale {
         /// BSCALE.
@@ -305,7 +301,7 @@ impl fmt::Display for InputError {
             }
             Self::NotAnImage { hdu, kind, naxis } => write!(
                 f,
-                "HDU {hdu} is {kind:?} with NAXIS = {naxis}, not an image with two or more axes"
+                "HDU {hdu} is {kind} with NAXIS = {naxis}, not an image with two or more axes"
             ),
             Self::NoImage { hdus } => {
                 write!(
@@ -318,12 +314,6 @@ impl fmt::Display for InputError {
                 "the image in HDU {hdu} is tile-compressed, which is not read; unpack it first: \
                  funpack FILE"
             ),
-            Self::GroupedImage { pcount, gcount } => {
-                write!(
-                    f,
-                    "image with PCOUNT = {pcount}, GCOUNT = {gcount}; expected 0 and 1"
-                )
-            }
             Self::Scale { bscale, bzero } => write!(
                 f,
                 "BSCALE = {bscale}, BZERO = {bzero}; finite numbers with BSCALE not 0 are needed"

@@ -83,7 +83,6 @@ impl Image {
         let layout = Layout::parse(source.bytes())?;
         let hdu = choose(&layout, choice)?;
         let chosen = hdu_at(&layout, hdu)?;
-        refuse_scaled_otherwise(chosen)?;
         let cube = Cube::of(chosen)?;
         let axes = Axes::find(chosen.header(), cube.axes())?;
         let codec = codec(chosen.header(), cube.bitpix())?;
@@ -240,7 +239,7 @@ fn choose(layout: &Layout, choice: &HduChoice) -> Result<usize, InputError> {
         HduChoice::Name(name) => named(layout, name)?,
     };
     let hdu = hdu_at(layout, index)?;
-    if is_tile_compressed(hdu) {
+    if hdu.is_compressed_image() {
         return Err(InputError::TileCompressed { hdu: index });
     }
     if !is_image(hdu) {
@@ -271,7 +270,7 @@ fn first_image(layout: &Layout) -> Result<usize, InputError> {
     if let Some(index) = layout.hdus.iter().position(is_image) {
         return Ok(index);
     }
-    match layout.hdus.iter().position(is_tile_compressed) {
+    match layout.hdus.iter().position(Hdu::is_compressed_image) {
         Some(hdu) => Err(InputError::TileCompressed { hdu }),
         None => Err(InputError::NoImage {
             hdus: layout.hdus.len(),
@@ -284,23 +283,6 @@ fn is_image(hdu: &Hdu) -> bool {
     matches!(hdu.kind(), HduKind::Primary | HduKind::Image)
         && hdu.axes().len() >= 2
         && hdu.axes().iter().all(|&length| length > 0)
-}
-
-/// FITS 4.0, 10.1: a binary table with ZIMAGE = T holds a compressed image.
-fn is_tile_compressed(hdu: &Hdu) -> bool {
-    hdu.kind() == HduKind::BinTable && matches!(hdu.header().logical("ZIMAGE"), Ok(Some(true)))
-}
-
-/// PCOUNT and GCOUNT have no meaning in an image (FITS 4.0, 7.1.1); other values would move the
-/// planes.
-fn refuse_scaled_otherwise(hdu: &Hdu) -> Result<(), InputError> {
-    if hdu.pcount() == 0 && hdu.gcount() == 1 {
-        return Ok(());
-    }
-    Err(InputError::GroupedImage {
-        pcount: hdu.pcount(),
-        gcount: hdu.gcount(),
-    })
 }
 
 /// BSCALE, BZERO (FITS 4.0, 4.4.2.5) and, for integers, BLANK.

@@ -34,12 +34,14 @@ fn b02_announced_and_absent_is_refused() {
     // Naming the source does.
     let file = file.from(BeamFrom::Header);
     assert_beams(&file.resolve().unwrap(), &some(&[FIVE[0]; 5]));
-    // So does a log beside it.
-    let file = file.from(BeamFrom::Auto);
+    // A log beside it has to be named too.
     file.put(
         "beamlog.c.txt",
         &log::render(&[Beam::new(7.0, 6.0, 5.0).ok(); 5]),
     );
+    let file = file.from(BeamFrom::Auto);
+    assert!(file.refusal().contains("BEAMS"));
+    let file = file.from(BeamFrom::Log);
     assert_beams(&file.resolve().unwrap(), &some(&[(7.0, 6.0, 5.0); 5]));
 }
 

@@ -389,6 +389,14 @@ impl BeamError {
     }
 }
 
+impl BeamError {
+    /// Whether another request would mend it, rather than another input.
+    #[must_use]
+    pub fn is_request(&self) -> bool {
+        matches!(self, Self::SourceConflict { .. } | Self::BadStep { .. })
+    }
+}
+
 impl fmt::Display for BeamError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

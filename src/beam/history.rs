@@ -15,10 +15,7 @@ use super::source::BeamSource;
 /// The last beam in the HISTORY of `header`, one for all channels, or `None`.
 pub(super) fn history_beam(header: &Header, floor_arcsec: f64) -> Option<Entries> {
     let texts = joined(header.commentary("HISTORY"));
-    let found: Vec<(&String, Written)> = texts
-        .iter()
-        .filter_map(|text| Some((text, written(text)?)))
-        .collect();
+    let found = beams_in(&texts);
     let (text, beam) = found.last()?;
     let mut reader = Reader::new(floor_arcsec);
     let beam = reader.beam(beam.bmaj_arcsec, beam.bmin_arcsec, beam.bpa_deg);
@@ -31,6 +28,30 @@ pub(super) fn history_beam(header: &Header, floor_arcsec: f64) -> Option<Entries
         beams: vec![beam],
         notes,
     })
+}
+
+/// Characters of text in a HISTORY card (FITS 4.0, 4.4.2.4).
+const TEXT_CHARACTERS: usize = 72;
+
+/// Every beam and the text it stands in. A line that a program has wrapped goes on in the next
+/// card: in the middle of a word where it fills its card, else after a blank.
+fn beams_in(texts: &[String]) -> Vec<(String, Written)> {
+    let mut found = Vec::new();
+    for (number, text) in texts.iter().enumerate() {
+        let alone = written(text).map(|beam| (text.clone(), beam));
+        let next = texts.get(number + 1).filter(|next| written(next).is_none());
+        let wrapped = || {
+            let blank = if text.len() < TEXT_CHARACTERS {
+                " "
+            } else {
+                ""
+            };
+            let both = format!("{text}{blank}{}", next?);
+            written(&both).map(|beam| (both, beam))
+        };
+        found.extend(alone.or_else(wrapped));
+    }
+    found
 }
 
 /// The texts, with those that begin with `>` added to the one before.
@@ -157,6 +178,16 @@ mod tests {
         assert_beam(&found, (1.34841, 0.830715, 82.8827));
         let found = read(&["restoring beam: 4.0 by 3.0 (arcsec) at pa 20.0 (deg)"]);
         assert_beam(&found, (4.0, 3.0, 20.0));
+    }
+
+    #[test]
+    fn casa_prose_that_was_wrapped() {
+        let line = "Fitted beam used in restoration: 16.25 by 9 (arcsec) at pa 40 (deg)";
+        let (one, two) = line.split_at(line.find("25 by").unwrap());
+        let full = format!("{}{one}", "x".repeat(TEXT_CHARACTERS - one.len()));
+        assert_beam(&read(&[&full, two]), (16.25, 9.0, 40.0));
+        let (one, two) = line.split_once(" by ").unwrap();
+        assert_beam(&read(&[one, &format!("by {two}")]), (16.25, 9.0, 40.0));
     }
 
     #[test]

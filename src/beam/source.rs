@@ -9,8 +9,8 @@
 //! 5. the cards BMAJ, BMIN, BPA;
 //! 6. HISTORY, the last beam in it.
 //!
-//! A header that says `CASAMBM = T` has beams that differ, so once 1 to 3 have nothing the file is
-//! refused rather than its one header beam believed; naming a source overrules that.
+//! A header that says `CASAMBM = T` promises a table. Where there is none, the file is refused
+//! rather than another source guessed; naming a source overrules that.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -172,12 +172,12 @@ impl<'a> File<'a> {
         if let Some(found) = table::read(self.question)? {
             return Ok(Some(found));
         }
-        if let Some(log) = self.log_beside() {
-            return Ok(Some(self.log(&log)?));
-        }
         let path = || self.question.path.to_owned();
         if is_flagged(self.header) {
             return Err(BeamError::FlagWithoutTable { path: path() });
+        }
+        if let Some(log) = self.log_beside() {
+            return Ok(Some(self.log(&log)?));
         }
         for from in [BeamFrom::Cards, BeamFrom::Header, BeamFrom::History] {
             if let Some(found) = self.only(from)? {
@@ -298,7 +298,7 @@ fn differ(used: &Resolved, other: &Resolved) -> bool {
 }
 
 /// Whether the header says `CASAMBM = T`, as a logical or, as some write it, as a string.
-fn is_flagged(header: &Header) -> bool {
+pub(super) fn is_flagged(header: &Header) -> bool {
     match header.first("CASAMBM").map(Card::value) {
         Some(Ok(Value::Logical(flag))) => flag,
         Some(Ok(Value::Text(text))) => {

@@ -77,25 +77,69 @@ struct Found<'a> {
     tables: u64,
 }
 
-/// The HDUs of the beam tables that go stale with the beams of the image in HDU `image`: all of
-/// the file where it is the only image, else those between it and the next image.
-#[must_use]
-pub fn belonging(layout: &Layout, image: usize) -> Vec<usize> {
+/// The HDUs of the beam tables that belong to the image in HDU `image`, and go stale with its
+/// beams.
+///
+/// A table belongs to the nearest image before it that says `CASAMBM = T`; if none does, to the
+/// nearest before it whose planes its rows can count; else to the nearest before it, or to the
+/// first image of the file.
+///
+/// # Errors
+/// [`BeamError::Header`] for a beam table that cannot be read.
+pub fn belonging(layout: &Layout, image: usize) -> Result<Vec<usize>, BeamError> {
+    Ok(tables_of(layout, image)?
+        .into_iter()
+        .map(|(index, ..)| index)
+        .collect())
+}
+
+type Numbered<'a> = (usize, &'a Hdu, Table);
+
+fn tables_of(layout: &Layout, image: usize) -> Result<Vec<Numbered<'_>>, BeamError> {
+    let mut tables = Vec::new();
+    for (index, hdu) in layout.hdus.iter().enumerate() {
+        if let Some(table) = beam_table(hdu)?
+            && owner(layout, index, table.rows()).is_none_or(|owner| owner == image)
+        {
+            tables.push((index, hdu, table));
+        }
+    }
+    Ok(tables)
+}
+
+/// The image that the beam table of `rows` rows in HDU `table` belongs to.
+fn owner(layout: &Layout, table: usize, rows: u64) -> Option<usize> {
     let is_image = |hdu: &Hdu| {
-        matches!(hdu.kind(), HduKind::Primary | HduKind::Image) && hdu.axes().len() >= 2
+        matches!(hdu.kind(), HduKind::Primary | HduKind::Image)
+            && hdu.axes().len() >= 2
+            && !hdu.axes().contains(&0)
     };
-    let images = layout.hdus.iter().filter(|hdu| is_image(hdu)).count();
-    let numbered = layout.hdus.iter().enumerate();
-    let after = numbered.skip(if images > 1 {
-        image.saturating_add(1)
-    } else {
-        0
-    });
-    after
-        .take_while(|(index, hdu)| *index == image || !(images > 1 && is_image(hdu)))
-        .filter(|(_, hdu)| matches!(beam_table(hdu), Ok(Some(_))))
-        .map(|(index, _)| index)
-        .collect()
+    let images = || {
+        layout
+            .hdus
+            .iter()
+            .enumerate()
+            .filter(|(_, hdu)| is_image(hdu))
+    };
+    let before = || images().filter(|(index, _)| *index < table);
+    let says_so = |hdu: &Hdu| super::source::is_flagged(hdu.header());
+    let counted = |hdu: &Hdu| {
+        let outer = hdu.axes().get(2..).unwrap_or_default();
+        let planes = outer
+            .iter()
+            .try_fold(1_u64, |product, axis| product.checked_mul(*axis));
+        rows == 1 || outer.contains(&rows) || planes == Some(rows)
+    };
+    let nearest = |wanted: &dyn Fn(&Hdu) -> bool| {
+        before()
+            .filter(|(_, hdu)| wanted(hdu))
+            .last()
+            .map(|(index, _)| index)
+    };
+    nearest(&says_so)
+        .or_else(|| nearest(&counted))
+        .or_else(|| nearest(&|_| true))
+        .or_else(|| images().next().map(|(index, _)| index))
 }
 
 /// The table of an HDU that is a beam table.
@@ -113,21 +157,12 @@ fn beam_table(hdu: &Hdu) -> Result<Option<Table>, BeamError> {
     Ok(has_beams.then_some(table))
 }
 
-/// The beam table that belongs to the image in HDU `image`: the first after it, else the first.
+/// The first beam table that belongs to the image in HDU `image`.
 fn find(layout: &Layout, image: usize) -> Result<Option<Found<'_>>, BeamError> {
-    let mut all = Vec::new();
-    for (index, hdu) in layout.hdus.iter().enumerate() {
-        if let Some(table) = beam_table(hdu)? {
-            all.push((index, hdu, table));
-        }
-    }
+    let all = tables_of(layout, image)?;
     let tables = all.len() as u64;
-    let chosen = all
-        .iter()
-        .position(|(index, ..)| *index > image)
-        .unwrap_or(0);
-    let found = all.into_iter().nth(chosen);
-    Ok(found.map(|(index, hdu, table)| Found {
+    let first = all.into_iter().next();
+    Ok(first.map(|(index, hdu, table)| Found {
         index,
         hdu,
         table,

@@ -52,11 +52,6 @@ pub enum MapError {
         /// Length of the map.
         len_bytes: u64,
     },
-    /// Writing back to the disk failed.
-    Flush {
-        /// What the system said.
-        source: io::Error,
-    },
 }
 
 impl fmt::Display for MapError {
@@ -90,7 +85,6 @@ impl fmt::Display for MapError {
                 f,
                 "bytes {start_bytes}..{end_bytes} do not lie within {free_from_bytes}..{len_bytes}"
             ),
-            Self::Flush { .. } => write!(f, "cannot be written back to its disk"),
         }
     }
 }
@@ -101,8 +95,7 @@ impl Error for MapError {
             Self::Open { source }
             | Self::Map { source, .. }
             | Self::Create { source }
-            | Self::Reserve { source, .. }
-            | Self::Flush { source } => Some(source),
+            | Self::Reserve { source, .. } => Some(source),
             Self::NotAFile | Self::TooLarge { .. } | Self::Locked | Self::Range { .. } => None,
         }
     }

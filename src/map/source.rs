@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::path::Path;
-use std::time::SystemTime;
 
 use memmap2::Mmap;
 
@@ -13,11 +12,14 @@ use super::{FileId, MapError};
 pub struct Source {
     map: Mmap,
     id: FileId,
-    modified: Option<SystemTime>,
 }
 
 impl Source {
     /// Maps the file at `path`. Nothing is read yet; pages come in as they are looked at.
+    ///
+    /// The caller gives its word that nobody changes or shortens the file while it is mapped:
+    /// changed bytes would change under the slices handed out, and bytes cut off would end the
+    /// process with SIGBUS.
     ///
     /// # Errors
     /// [`MapError::Open`], [`MapError::NotAFile`], [`MapError::TooLarge`], [`MapError::Map`].
@@ -33,14 +35,13 @@ impl Source {
         if usize::try_from(len_bytes).is_err() {
             return Err(MapError::TooLarge { len_bytes });
         }
-        // SAFETY: the map is read-only, and the user promises that inputs stay put for the run
-        // (module docs), so no one changes the bytes behind the slices handed out.
+        // SAFETY: the map is read-only, and as long as the file, whose length was taken from the
+        // open file; that no one changes its bytes is the caller's word (see above).
         let map =
             unsafe { Mmap::map(&file) }.map_err(|source| MapError::Map { len_bytes, source })?;
         Ok(Self {
             map,
             id: FileId::of(&metadata),
-            modified: metadata.modified().ok(),
         })
     }
 
@@ -54,12 +55,6 @@ impl Source {
     #[must_use]
     pub fn id(&self) -> FileId {
         self.id
-    }
-
-    /// When the file was last changed, if the file system says.
-    #[must_use]
-    pub fn modified(&self) -> Option<SystemTime> {
-        self.modified
     }
 }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-use memmap2::MmapMut;
+use memmap2::{MmapMut, MmapOptions};
 
 use super::reserve::reserve;
 use super::{FileId, MapError};
@@ -25,19 +25,35 @@ impl Target {
     ///
     /// # Errors
     /// [`MapError::Create`], [`MapError::Locked`], [`MapError::Reserve`], [`MapError::TooLarge`],
-    /// [`MapError::Map`]. After [`MapError::Reserve`] the empty file may exist; removing it is the
-    /// caller's business.
+    /// [`MapError::Map`]. After all but the first two the file is gone.
     pub fn create(path: &Path, len_bytes: u64) -> Result<Self, MapError> {
         if usize::try_from(len_bytes).is_err() {
             return Err(MapError::TooLarge { len_bytes });
         }
         let file = open_locked(path)?;
-        reserve(&file, len_bytes).map_err(|source| MapError::Reserve { len_bytes, source })?;
-        // SAFETY: the file was made by this process and is locked against others that would
-        // write it; nothing else maps it.
-        let map = unsafe { MmapMut::map_mut(&file) }
-            .map_err(|source| MapError::Map { len_bytes, source })?;
-        Ok(Self { map, file })
+        Self::reserved(file, len_bytes).map_err(|(file, error)| {
+            // While the lock is held, so that it is no other run's file that goes.
+            let _ = std::fs::remove_file(path);
+            drop(file);
+            error
+        })
+    }
+
+    /// On failure the file comes back, its lock still held.
+    fn reserved(file: File, len_bytes: u64) -> Result<Self, (File, MapError)> {
+        if let Err(source) = reserve(&file, len_bytes) {
+            return Err((file, MapError::Reserve { len_bytes, source }));
+        }
+        // `create` has checked that the length is a `usize`.
+        let mut options = MmapOptions::new();
+        options.len(len_bytes as usize);
+        // SAFETY: `reserve` has made the file this long, so no page of the map lies beyond its
+        // end; and `open_locked` has locked it against other runs of ours (or the file system has
+        // no locks, and the user's promise stands alone), so nothing else writes or maps it.
+        match unsafe { options.map_mut(&file) } {
+            Ok(map) => Ok(Self { map, file }),
+            Err(source) => Err((file, MapError::Map { len_bytes, source })),
+        }
     }
 
     /// All bytes, to be written.
@@ -67,16 +83,6 @@ impl Target {
     #[must_use]
     pub fn close(self) -> File {
         self.file
-    }
-
-    /// Hands every changed page to the disk and waits for it.
-    ///
-    /// # Errors
-    /// [`MapError::Flush`].
-    pub fn sync(&self) -> Result<(), MapError> {
-        let flush = |source| MapError::Flush { source };
-        self.map.flush().map_err(flush)?;
-        self.file.sync_all().map_err(flush)
     }
 }
 

@@ -2,10 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use fits_layout::{Bitpix, Cube, Header, checksum};
+use fits_layout::{Bitpix, Cube, Header, Sum, checksum};
 
 use crate::error::{Error, Stage};
-use crate::output::header::wants_checksum;
 use crate::output::{Draft, Existing, OutputError};
 use crate::plane::PlaneMut;
 
@@ -30,14 +29,17 @@ use crate::plane::PlaneMut;
 ///     for (k, mut plane) in image.planes_mut()?.into_iter().enumerate() {
 ///         scope.spawn(move || {
 ///             for y in 0..plane.ny() {
-///                 plane.write_row(y, &[k as f32; 5]); // native numbers to big-endian samples
+///                 // Native numbers become big-endian samples.
+///                 plane.write_row(y, &[k as f32; 5]).expect("a row of this plane");
 ///             }
 ///         });
 ///     }
 ///     Ok(())
 /// })?;
 /// assert_eq!(image.finish()?, path);
-/// assert_eq!(std::fs::metadata(&path)?.len(), 2 * 2880);
+/// let bytes = std::fs::read(&path)?;
+/// assert_eq!(bytes.len(), 2 * 2880);
+/// assert_eq!(bytes[2880 + 2 * 80..][..4], 2.0_f32.to_be_bytes()); // plane 2
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
@@ -66,15 +68,20 @@ impl NewImage {
         if existing != Existing::Overwrite && path.symlink_metadata().is_ok() {
             return Err(OutputError::Exists);
         }
+        let mut header = header.clone();
+        // Stamped now, so that the sums of the data change no length later.
+        if checksum::is_present(&header) {
+            stamp(&mut header, Sum::default())?;
+        }
         let bytes = header.render();
-        let cube = cube(header, bytes.len() as u64)?;
+        let cube = cube(&header, bytes.len() as u64)?;
         let data = cube.data_range();
         let len_bytes = data.start.saturating_add(cube.span_bytes());
         let mut draft = Draft::create(path, len_bytes, existing)?;
-        write_at(&mut draft, 0, &bytes);
+        draft.write_at(0, &bytes)?;
         Ok(Self {
             draft,
-            header: header.clone(),
+            header,
             cube,
         })
     }
@@ -112,22 +119,43 @@ impl NewImage {
     ///
     /// # Errors
     /// The name was taken meanwhile, or the system refuses it.
-    pub fn finish(mut self) -> Result<PathBuf, Error> {
+    pub fn finish(self) -> Result<PathBuf, Error> {
+        self.finish_stages()
+            .map_err(|error| Error::general(error.into()))
+    }
+
+    fn finish_stages(mut self) -> Result<PathBuf, OutputError> {
         let range = self.cube.data_range();
-        if wants_checksum(&self.header) {
+        if checksum::is_present(&self.header) {
             let data = self
                 .draft
                 .target_mut()
                 .and_then(|target| target.bytes().get(range.start as usize..range.end as usize));
-            let sum = fits_layout::Sum::of(data.unwrap_or_default());
-            checksum::stamp(&mut self.header, sum)
-                .map_err(|source| Error::general(OutputError::Header { source }.into()))?;
-            write_at(&mut self.draft, 0, &self.header.render());
+            stamp(&mut self.header, Sum::of(data.unwrap_or_default()))?;
+            self.draft.write_at(0, &self.header.render())?;
         }
-        self.draft
-            .publish()
-            .map_err(|error| Error::general(error.into()))
+        self.draft.publish()
     }
+}
+
+fn stamp(header: &mut Header, data: Sum) -> Result<(), OutputError> {
+    checksum::stamp(header, data).map_err(|source| OutputError::Header { source })
+}
+
+/// The mandatory cards stand first and in this order (FITS 4.0, 4.4.1.1).
+fn check_order(header: &Header, naxis: i64) -> Result<(), OutputError> {
+    let axes = (1..=naxis).map(|axis| format!("NAXIS{axis}"));
+    let wanted = ["SIMPLE", "BITPIX", "NAXIS"]
+        .map(str::to_owned)
+        .into_iter()
+        .chain(axes);
+    let mut found = header.cards().iter();
+    for keyword in wanted {
+        if found.next().is_none_or(|card| card.keyword() != keyword) {
+            return Err(OutputError::MissingCard { keyword });
+        }
+    }
+    Ok(())
 }
 
 /// The planes that a header of `header_bytes` announces (FITS 4.0, 4.4.1.1).
@@ -141,27 +169,16 @@ fn cube(header: &Header, header_bytes: u64) -> Result<Cube, OutputError> {
         })
     };
     let code = number("BITPIX")?;
+    let naxis = number("NAXIS")?;
+    check_order(header, naxis)?;
     let bitpix = Bitpix::from_code(code)
         .filter(|bitpix| bitpix.is_float())
         .ok_or(OutputError::NotFloat { bitpix: code })?;
     let mut axes = Vec::new();
-    for axis in 1..=number("NAXIS")? {
+    for axis in 1..=naxis {
         let length = number(&format!("NAXIS{axis}"))?;
         // A negative length is refused below, as an empty one is.
         axes.push(u64::try_from(length).unwrap_or(0));
     }
     Cube::new(bitpix, &axes, header_bytes).map_err(|source| OutputError::Header { source })
-}
-
-/// Copies `bytes` into the draft at `at`, which lies within it.
-fn write_at(draft: &mut Draft, at: usize, bytes: &[u8]) {
-    let Some(target) = draft.target_mut() else {
-        return;
-    };
-    if let Some(place) = target
-        .bytes_mut()
-        .get_mut(at..at.saturating_add(bytes.len()))
-    {
-        place.copy_from_slice(bytes);
-    }
 }

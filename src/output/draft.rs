@@ -3,6 +3,7 @@
 use std::fs;
 use std::io;
 use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::map::Target;
@@ -12,95 +13,65 @@ use crate::output::name::{Existing, part_of};
 /// An output under way: `NAME.part`, reserved and mapped. Dropped unpublished, it is removed.
 #[derive(Debug)]
 pub struct Draft {
+    // Before `target`, which holds the lock: the name goes while no other run can take it over.
+    working: WorkingName,
     target: Option<Target>,
-    part: Part,
     output: PathBuf,
     existing: Existing,
 }
 
-/// The working file's name; it is removed when this is dropped.
+/// The name of a file under way; the file is removed when this is dropped.
 #[derive(Debug)]
-struct Part(PathBuf);
+struct WorkingName(Option<PathBuf>);
 
-impl Drop for Part {
-    fn drop(&mut self) {
-        // It may have been published or never made; there is nobody to tell otherwise.
-        let _ = fs::remove_file(&self.0);
-    }
-}
-
-impl Draft {
-    /// Reserves and maps the working file of `output`, `len_bytes` long and zero.
-    ///
-    /// # Errors
-    /// [`OutputError::Working`].
-    pub fn create(output: &Path, len_bytes: u64, existing: Existing) -> Result<Self, OutputError> {
-        let path = part_of(output);
-        match Target::create(&path, len_bytes) {
-            Ok(target) => Ok(Self {
-                target: Some(target),
-                part: Part(path),
-                output: output.to_owned(),
-                existing,
-            }),
-            Err(source) => {
-                // Never another run's file: that one is locked, and only then is it left.
-                if !matches!(
-                    source,
-                    crate::map::MapError::Locked | crate::map::MapError::Create { .. }
-                ) {
-                    drop(Part(path.clone()));
-                }
-                Err(OutputError::Working { path, source })
-            }
-        }
+impl WorkingName {
+    fn path(&self) -> &Path {
+        self.0.as_deref().unwrap_or(Path::new(""))
     }
 
-    /// The mapped file; `None` once it is published.
-    pub fn target_mut(&mut self) -> Option<&mut Target> {
-        self.target.as_mut()
-    }
-
-    /// Gives the complete file its final name and returns that.
-    ///
-    /// Without [`Existing::Overwrite`] by link(2), which fails where the name is taken, however
-    /// recently; with it by rename(2), which replaces in one step.
-    ///
-    /// # Errors
-    /// [`OutputError::Exists`], [`OutputError::Publish`].
-    pub fn publish(mut self) -> Result<PathBuf, OutputError> {
-        // The lock is held until the working name is gone, so that no other run takes this file
-        // over while it already carries its final name.
-        let lock = self.target.take().map(Target::close);
-        let published = match self.existing {
-            Existing::Overwrite => fs::rename(&self.part.0, &self.output),
-            Existing::Refuse | Existing::Skip => link(&self.part.0, &self.output),
+    /// Gives the file the name `output`: link(2), which fails where it is taken, however recently,
+    /// or, to overwrite, rename(2), which replaces in one step. The working name is gone then.
+    fn publish(&mut self, output: &Path, existing: Existing) -> Result<(), OutputError> {
+        let published = match existing {
+            Existing::Overwrite => self.rename(output),
+            Existing::Refuse | Existing::Skip => self.link(output),
         };
-        let Self { part, output, .. } = self;
-        let result = match published {
-            Ok(()) => Ok(output),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(OutputError::Exists),
-            Err(source) => Err(OutputError::Publish {
-                part: part.0.clone(),
+        published.map_err(|source| match source.kind() {
+            io::ErrorKind::AlreadyExists => OutputError::Exists,
+            _ => OutputError::Publish {
+                part: self.path().to_owned(),
                 source,
-            }),
-        };
-        drop(part);
-        drop(lock);
-        result
+            },
+        })
+    }
+
+    fn rename(&mut self, output: &Path) -> io::Result<()> {
+        fs::rename(self.path(), output)?;
+        // The name is free, and another run may use it from now on: it is no more ours to remove.
+        self.0 = None;
+        Ok(())
+    }
+
+    /// On file systems that have no links, a rename after a look.
+    fn link(&mut self, output: &Path) -> io::Result<()> {
+        match fs::hard_link(self.path(), output) {
+            Err(error) if no_links(&error) => {
+                if output.symlink_metadata().is_ok() {
+                    return Err(io::Error::from(io::ErrorKind::AlreadyExists));
+                }
+                self.rename(output)
+            }
+            result => result,
+        }
     }
 }
 
-/// link(2), or, on file systems that have none, a rename after a look.
-fn link(part: &Path, output: &Path) -> io::Result<()> {
-    match fs::hard_link(part, output) {
-        Err(error) if no_links(&error) => {
-            if output.symlink_metadata().is_ok() {
-                return Err(io::Error::from(io::ErrorKind::AlreadyExists));
-            }
-            fs::rename(part, output)
+impl Drop for WorkingName {
+    fn drop(&mut self) {
+        if let Some(path) = &self.0 {
+            // It may be gone already; there is nobody to tell otherwise.
+            let _ = fs::remove_file(path);
         }
-        result => result,
     }
 }
 
@@ -111,28 +82,83 @@ fn no_links(error: &io::Error) -> bool {
     )
 }
 
+impl Draft {
+    /// Reserves and maps the working file of `output`, `len_bytes` long and zero.
+    ///
+    /// # Errors
+    /// [`OutputError::Working`].
+    pub fn create(output: &Path, len_bytes: u64, existing: Existing) -> Result<Self, OutputError> {
+        let path = part_of(output);
+        let target = match Target::create(&path, len_bytes) {
+            Ok(target) => target,
+            Err(source) => return Err(OutputError::Working { path, source }),
+        };
+        Ok(Self {
+            working: WorkingName(Some(path)),
+            target: Some(target),
+            output: output.to_owned(),
+            existing,
+        })
+    }
+
+    /// The mapped file; `None` once it is published.
+    pub fn target_mut(&mut self) -> Option<&mut Target> {
+        self.target.as_mut()
+    }
+
+    /// Copies `bytes` to byte `at` of the file.
+    ///
+    /// # Errors
+    /// [`OutputError::Beyond`] where they do not fit.
+    pub fn write_at(&mut self, at: u64, bytes: &[u8]) -> Result<(), OutputError> {
+        let beyond = OutputError::Beyond { at_bytes: at };
+        let start = usize::try_from(at).unwrap_or(usize::MAX);
+        let end = start.saturating_add(bytes.len());
+        let whole = self.target.as_mut().map(Target::bytes_mut);
+        let place = whole
+            .and_then(|whole| whole.get_mut(start..end))
+            .ok_or(beyond)?;
+        place.copy_from_slice(bytes);
+        Ok(())
+    }
+
+    /// Gives the complete file its final name and returns that.
+    ///
+    /// # Errors
+    /// [`OutputError::Exists`] where the name is taken and may not be replaced,
+    /// [`OutputError::Publish`].
+    pub fn publish(mut self) -> Result<PathBuf, OutputError> {
+        // The lock is held until the working name is gone, so that no other run takes this file
+        // over while it already carries its final name.
+        let lock = self.target.take().map(Target::close);
+        let published = self.working.publish(&self.output, self.existing);
+        let Self {
+            working, output, ..
+        } = self;
+        drop(working);
+        drop(lock);
+        published.map(|()| output)
+    }
+}
+
 /// Writes a small text file beside an output, under a working name first.
 ///
 /// # Errors
 /// [`OutputError::Exists`], [`OutputError::Write`], [`OutputError::Publish`].
 pub fn publish_text(output: &Path, text: &str, existing: Existing) -> Result<(), OutputError> {
-    let part = Part(part_of(output));
-    let write = || -> io::Result<()> {
-        let mut file = fs::File::create(&part.0)?;
-        file.write_all(text.as_bytes())
-    };
-    write().map_err(|source| OutputError::Write { source })?;
-    let published = match existing {
-        Existing::Overwrite => fs::rename(&part.0, output),
-        Existing::Refuse | Existing::Skip => link(&part.0, output),
-    };
-    published.map_err(|source| match source.kind() {
-        io::ErrorKind::AlreadyExists => OutputError::Exists,
-        _ => OutputError::Publish {
-            part: part.0.clone(),
-            source,
-        },
-    })
+    let path = part_of(output);
+    // One left by a crash, or a link to somebody else's file: the name goes, not what it leads to.
+    let _ = fs::remove_file(&path);
+    let write = |source| OutputError::Write { source };
+    let mut options = fs::OpenOptions::new();
+    options
+        .write(true)
+        .create_new(true)
+        .custom_flags(libc::O_NOFOLLOW);
+    let mut file = options.open(&path).map_err(write)?;
+    let mut working = WorkingName(Some(path));
+    file.write_all(text.as_bytes()).map_err(write)?;
+    working.publish(output, existing)
 }
 
 #[cfg(test)]
@@ -170,6 +196,34 @@ mod tests {
         assert_eq!(draft.publish().unwrap(), output);
         assert_eq!(names(folder.path()), ["x"]);
         assert_eq!(fs::read(&output).unwrap(), b"abc");
+    }
+
+    #[test]
+    fn a_link_at_the_working_name_of_a_text_is_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (log, precious) = (folder.path().join("log"), folder.path().join("precious"));
+        fs::write(&precious, "precious").unwrap();
+        std::os::unix::fs::symlink(&precious, folder.path().join("log.part")).unwrap();
+        publish_text(&log, "text", Existing::Refuse).unwrap();
+        assert_eq!(fs::read(&precious).unwrap(), b"precious");
+        assert_eq!(fs::read(&log).unwrap(), b"text");
+        assert_eq!(names(folder.path()), ["log", "precious"]);
+        assert!(matches!(
+            publish_text(&log, "other", Existing::Refuse),
+            Err(OutputError::Exists)
+        ));
+        assert_eq!(fs::read(&log).unwrap(), b"text");
+    }
+
+    #[test]
+    fn nothing_is_written_beyond_the_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut draft = Draft::create(&folder.path().join("x"), 9, Existing::Refuse).unwrap();
+        draft.write_at(7, b"ab").unwrap();
+        assert!(matches!(
+            draft.write_at(8, b"ab"),
+            Err(OutputError::Beyond { at_bytes: 8 })
+        ));
     }
 
     #[test]

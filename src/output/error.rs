@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use fits_layout::LayoutError;
 
+use crate::error::Blame;
 use crate::map::MapError;
 
 /// An output that cannot be.
@@ -32,6 +33,13 @@ pub enum OutputError {
     },
     /// The input's path has no file name to make one from.
     NoName,
+    /// A prefix or suffix would lead into another folder.
+    Slash {
+        /// The prefix or suffix.
+        part: String,
+    },
+    /// Without prefix and suffix it would stand beside its input under its name.
+    Unmarked,
     /// The folder it belongs in is not there.
     NoFolder {
         /// The folder.
@@ -63,6 +71,11 @@ pub enum OutputError {
         /// What the system said.
         source: io::Error,
     },
+    /// A part of it lies beyond its planned end: a mistake of this program.
+    Beyond {
+        /// First byte of the part.
+        at_bytes: u64,
+    },
     /// A header that is no image's, or cannot be written.
     Header {
         /// What is wrong.
@@ -81,13 +94,30 @@ pub enum OutputError {
 }
 
 impl OutputError {
-    /// Whether another request would mend it.
-    #[must_use]
-    pub fn is_request(&self) -> bool {
+    /// Whose it is to mend.
+    pub(crate) fn blame(&self) -> Blame {
         match self {
-            Self::Working { source, .. } => matches!(source, MapError::Locked),
-            Self::Publish { .. } | Self::Write { .. } | Self::Look { .. } => false,
-            _ => true,
+            Self::Exists
+            | Self::IsInput { .. }
+            | Self::Collides { .. }
+            | Self::OneName { .. }
+            | Self::NoName
+            | Self::Slash { .. }
+            | Self::Unmarked
+            | Self::NoFolder { .. }
+            | Self::NotAFile
+            | Self::MissingCard { .. }
+            | Self::NotFloat { .. } => Blame::Request,
+            Self::Working {
+                source: MapError::Locked,
+                ..
+            } => Blame::Request,
+            Self::Working { .. }
+            | Self::Publish { .. }
+            | Self::Write { .. }
+            | Self::Look { .. } => Blame::Machine,
+            Self::Header { .. } => Blame::Input,
+            Self::Beyond { .. } => Blame::Bug,
         }
     }
 }
@@ -116,6 +146,15 @@ impl fmt::Display for OutputError {
                 )
             }
             Self::NoName => write!(f, "has no file name to make an output name from"),
+            Self::Slash { part } => write!(
+                f,
+                "'{part}' in its name would lead into another folder; --outdir chooses the folder"
+            ),
+            Self::Unmarked => write!(
+                f,
+                "no prefix and no suffix leave nothing to tell its output from it; give one of \
+                 them, or another folder"
+            ),
             Self::NoFolder { folder } => {
                 write!(f, "its folder {} does not exist", folder.display())
             }
@@ -130,9 +169,15 @@ impl fmt::Display for OutputError {
             }
             Self::Write { .. } => write!(f, "cannot be written"),
             Self::Look { .. } => write!(f, "cannot be looked up"),
+            Self::Beyond { at_bytes } => {
+                write!(f, "the part at byte {at_bytes} lies beyond the planned end")
+            }
             Self::Header { .. } => write!(f, "header"),
             Self::MissingCard { keyword } => {
-                write!(f, "the header has no {keyword}, which an image needs")
+                write!(
+                    f,
+                    "the header lacks {keyword} at its place, which an image needs"
+                )
             }
             Self::NotFloat { bitpix } => {
                 write!(f, "BITPIX = {bitpix}; -32 or -64 is needed")

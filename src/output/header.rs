@@ -1,6 +1,8 @@
 //! The image's new header: every card kept as it was, but for those the smoothing changes.
 
-use fits_layout::{Header, LayoutError, Sum, checksum};
+use std::collections::HashSet;
+
+use fits_layout::{Card, Header, LayoutError, Sum, checksum};
 
 use crate::beam::Beam;
 use crate::plan::Precision;
@@ -34,7 +36,7 @@ impl HeaderEdit<'_> {
         for line in self.history {
             header.push_commentary("HISTORY", &printable(line));
         }
-        if wants_checksum(&header) {
+        if checksum::is_present(&header) {
             checksum::stamp(&mut header, Sum::default())?;
         }
         Ok(header)
@@ -43,10 +45,7 @@ impl HeaderEdit<'_> {
     /// Floating-point samples have no BLANK, and their scaling has been applied
     /// (FITS 4.0, 4.4.2.5).
     fn samples(&self, header: &mut Header) -> Result<(), LayoutError> {
-        let bitpix: i64 = match self.precision {
-            Precision::F32 => -32,
-            Precision::F64 => -64,
-        };
+        let bitpix = self.precision.bitpix().code();
         if header.integer("BITPIX")? != Some(bitpix) {
             header.set("BITPIX", bitpix, None)?;
         }
@@ -57,9 +56,7 @@ impl HeaderEdit<'_> {
     }
 
     fn beams(&self, header: &mut Header) -> Result<(), LayoutError> {
-        for keyword in numbered_beam_cards(header) {
-            header.remove(&keyword);
-        }
+        remove_numbered_beams(header);
         self.reference_beam(header)?;
         let has_table = self.table_channel.is_some();
         if has_table {
@@ -68,7 +65,7 @@ impl HeaderEdit<'_> {
                 true,
                 Some("beams per channel are in the BEAMS table"),
             )?;
-            if header.first("SIMPLE").is_some() && header.first("EXTEND").is_none() {
+            if header.first("SIMPLE").is_some() && header.logical("EXTEND")? != Some(true) {
                 header.set("EXTEND", true, None)?;
             }
         } else if header.first("CASAMBM").is_some() {
@@ -94,11 +91,6 @@ impl HeaderEdit<'_> {
     }
 }
 
-/// Whether the header carries sums that must be made anew.
-pub(crate) fn wants_checksum(header: &Header) -> bool {
-    header.first("CHECKSUM").is_some() || header.first("DATASUM").is_some()
-}
-
 /// HISTORY holds printable ASCII only (FITS 4.0, 4.4.2.4).
 fn printable(line: &str) -> String {
     line.chars()
@@ -106,22 +98,18 @@ fn printable(line: &str) -> String {
         .collect()
 }
 
-/// BMAJn, BMINn, BPAn, and PAn where it stands beside a BMAJn.
-fn numbered_beam_cards(header: &Header) -> Vec<String> {
-    let keywords: Vec<String> = header
-        .cards()
-        .iter()
-        .map(|card| card.keyword().to_string())
+/// Removes BMAJn, BMINn, BPAn, and PAn where it stands beside a BMAJn, in one pass: a cube may
+/// have thousands.
+fn remove_numbered_beams(header: &mut Header) {
+    let keywords = header.cards().iter().map(Card::keyword);
+    let numbers: HashSet<String> = keywords
+        .filter_map(|keyword| number_after(&keyword, "BMAJ").map(str::to_owned))
         .collect();
-    let has_beam = |number: &str| {
-        keywords
-            .iter()
-            .any(|other| *other == format!("BMAJ{number}"))
-    };
-    let belongs = |keyword: &&String| {
-        is_beam_card(keyword) || number_after(keyword, "PA").is_some_and(&has_beam)
-    };
-    keywords.iter().filter(belongs).cloned().collect()
+    header.remove_where(|card| {
+        let keyword = card.keyword();
+        let angle = number_after(&keyword, "PA").is_some_and(|number| numbers.contains(number));
+        angle || is_beam_card(&keyword)
+    });
 }
 
 /// Whether this keyword is a numbered beam card.

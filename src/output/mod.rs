@@ -11,5 +11,4 @@ pub use create::NewImage;
 pub use draft::{Draft, publish_text};
 pub use error::OutputError;
 pub use header::HeaderEdit;
-pub(crate) use header::wants_checksum;
 pub use name::{Existing, Naming};

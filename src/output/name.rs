@@ -1,6 +1,7 @@
 //! What outputs are called, and the refusals that rest on names alone.
 
 use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use crate::map::FileId;
@@ -49,10 +50,17 @@ impl Naming {
     /// The output of `input`.
     ///
     /// # Errors
-    /// [`OutputError::NoName`] where the input's path ends in no file name.
+    /// [`OutputError::NoName`] where the input's path ends in no file name,
+    /// [`OutputError::Unmarked`] where nothing would tell the output from the input,
+    /// [`OutputError::Slash`].
     pub fn output_of(&self, input: &Path) -> Result<PathBuf, OutputError> {
         if let Some(output) = &self.output {
             return Ok(output.clone());
+        }
+        for part in [&self.prefix, &self.suffix] {
+            if part.contains('/') {
+                return Err(OutputError::Slash { part: part.clone() });
+            }
         }
         let mut name = OsString::from(&self.prefix);
         name.push(stem(input.file_name().ok_or(OutputError::NoName)?));
@@ -61,9 +69,31 @@ impl Naming {
             name.push(&self.suffix);
         }
         name.push(".fits");
-        let own_folder = || input.parent().map_or_else(PathBuf::new, Path::to_path_buf);
-        Ok(self.outdir.clone().unwrap_or_else(own_folder).join(name))
+        let own_folder = input.parent().unwrap_or(Path::new(""));
+        let folder = self.outdir.as_deref().unwrap_or(own_folder);
+        let bare = self.prefix.is_empty() && self.suffix.is_empty();
+        if bare && same_folder(folder, own_folder) {
+            return Err(OutputError::Unmarked);
+        }
+        Ok(folder.join(name))
     }
+}
+
+/// Whether two paths lead to one folder; an empty one is the current folder.
+fn same_folder(one: &Path, other: &Path) -> bool {
+    canonical(one) == canonical(other)
+}
+
+/// The folder with its links resolved, as far as it is there.
+fn canonical(folder: &Path) -> PathBuf {
+    let folder = if folder.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        folder
+    };
+    folder
+        .canonicalize()
+        .unwrap_or_else(|_| folder.to_path_buf())
 }
 
 /// A file name without `.fits`, `.fit` or `.fts`, in any case.
@@ -121,13 +151,7 @@ pub fn refuse_collisions(
 
 /// The path with its folder's links resolved: two spellings of one folder are one.
 fn resolved(path: &Path) -> PathBuf {
-    let folder = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    let folder = folder
-        .canonicalize()
-        .unwrap_or_else(|_| folder.to_path_buf());
+    let folder = canonical(path.parent().unwrap_or(Path::new("")));
     folder.join(path.file_name().unwrap_or_default())
 }
 
@@ -135,9 +159,12 @@ fn resolved(path: &Path) -> PathBuf {
 /// it is to stand. Tells whether it exists.
 ///
 /// # Errors
-/// [`OutputError::IsInput`], [`OutputError::NoFolder`], [`OutputError::NotAFile`],
+/// [`OutputError::NoName`], [`OutputError::IsInput`], [`OutputError::NoFolder`], [`OutputError::NotAFile`],
 /// [`OutputError::Look`].
 pub fn check_place(output: &Path, read: &[(FileId, PathBuf)]) -> Result<bool, OutputError> {
+    if output.as_os_str().as_bytes().ends_with(b"/") {
+        return Err(OutputError::NoName);
+    }
     let folder = output
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty());

@@ -71,6 +71,8 @@ pub enum PlanError {
     TooLarge,
     /// The memory allowed does not hold one plane's work.
     Memory {
+        /// Whether the limit is the user's own, rather than what the machine has.
+        asked_for: bool,
         /// What was allowed, bytes.
         allowed_bytes: u64,
         /// What one lane needs, bytes.
@@ -84,11 +86,13 @@ impl PlanError {
     pub fn is_request(&self) -> bool {
         matches!(
             self,
-            Self::Unreachable { .. }
+            Self::Memory {
+                asked_for: true,
+                ..
+            } | Self::Unreachable { .. }
                 | Self::Common { .. }
                 | Self::RefChannel { .. }
                 | Self::KernelTooWide { .. }
-                | Self::Memory { .. }
         )
     }
 }
@@ -147,12 +151,18 @@ impl fmt::Display for PlanError {
             ),
             Self::TooLarge => write!(f, "the output would be larger than 64-bit offsets allow"),
             Self::Memory {
+                asked_for,
                 allowed_bytes,
                 needed_bytes,
             } => write!(
                 f,
-                "one plane in flight needs {needed_bytes} bytes of memory, {allowed_bytes} are \
-                 allowed; raise --memory"
+                "one plane in flight needs {needed_bytes} bytes of memory, and {allowed_bytes} \
+                 {}",
+                if *asked_for {
+                    "are allowed; raise --memory"
+                } else {
+                    "are there; a smaller target needs less"
+                }
             ),
         }
     }

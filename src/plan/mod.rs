@@ -19,7 +19,7 @@ pub use error::PlanError;
 pub use note::Note;
 pub use padding::{padded_grid, padded_length};
 pub use spec::{
-    Edge, HduChoice, Mode, NanRule, Precision, RefChannel, Spec, TargetChoice, UnitChoice,
+    Edge, HduChoice, Mode, NanRule, Precision, RefChannel, Rounding, Spec, TargetChoice, UnitChoice,
 };
 pub use strips::{ColumnMethod, Strips, wrapped_row};
 pub use target::Targets;

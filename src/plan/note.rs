@@ -68,10 +68,7 @@ impl fmt::Display for Note {
             Self::Sky(note) => note.fmt(f),
             Self::NoUnit => write!(f, "no BUNIT: pixels are taken as Jy/beam"),
             Self::IntegerInput { bitpix, precision } => {
-                let code = match precision {
-                    Precision::F32 => -32,
-                    Precision::F64 => -64,
-                };
+                let code = precision.bitpix().code();
                 write!(
                     f,
                     "integer samples (BITPIX {}) become BITPIX {code}",

@@ -8,7 +8,7 @@ use crate::plan::spec::Edge;
 const MARGIN_PX: usize = 8;
 
 /// Transforms longer than this are not planned; no plane in memory has such a row.
-const LONGEST: usize = 1 << 40;
+const LONGEST: usize = 1 << 28;
 
 /// The transform length of an axis of `n` pixels with zero edges: the next length with no factors
 /// but 2, 3, 5 and 7 that is not below `n + ceil(3 · marginal FWHM) + 8`.

@@ -3,6 +3,8 @@
 
 use std::path::PathBuf;
 
+use fits_layout::Bitpix;
+
 use crate::beam::Beam;
 use crate::beam::source::BeamFrom;
 
@@ -77,6 +79,17 @@ pub enum Precision {
     F64,
 }
 
+impl Precision {
+    /// The sample format of an output of this precision.
+    #[must_use]
+    pub fn bitpix(self) -> Bitpix {
+        match self {
+            Self::F32 => Bitpix::F32,
+            Self::F64 => Bitpix::F64,
+        }
+    }
+}
+
 /// How a plane's brightness unit reacts to a larger beam, where BUNIT must be overruled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnitChoice {
@@ -114,6 +127,15 @@ pub enum HduChoice {
     Name(String),
 }
 
+/// How a common beam is rounded up.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rounding {
+    /// Both axes become multiples of this, arcsec.
+    pub step_arcsec: f64,
+    /// The position angle becomes a multiple of this, degrees.
+    pub bpa_step_deg: Option<f64>,
+}
+
 /// Everything that decides the pixels of the outputs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Spec {
@@ -121,10 +143,8 @@ pub struct Spec {
     pub target: TargetChoice,
     /// Make the common beam round: BMIN = BMAJ, PA 0, the smallest reachable circle.
     pub circularise: bool,
-    /// Round both axes of the common beam up to a multiple of this, arcsec.
-    pub round_arcsec: Option<f64>,
-    /// Round the position angle of the common beam up to a multiple of this, degrees.
-    pub round_bpa_deg: Option<f64>,
+    /// Round the common beam up.
+    pub rounding: Option<Rounding>,
     /// Planes whose BMAJ is larger than this, arcsec, are blanked before anything else.
     pub cutoff_arcsec: Option<f64>,
     /// Which beam source to take.

@@ -1,7 +1,7 @@
 //! The target beams: one for everything, or one per channel.
 
 use crate::beam::{Beam, common_beam, round_up, smallest_circle};
-use crate::plan::spec::{Mode, RefChannel, Spec, TargetChoice};
+use crate::plan::spec::{Mode, RefChannel, Rounding, Spec};
 use crate::plan::{Facts, PlanError};
 
 /// The target of every plane of a cube.
@@ -73,8 +73,16 @@ pub fn reference(
         .or_else(|| numbered().next()))
 }
 
-/// The targets of each file, in the order of the files. `given` is what `--target-from` holds,
-/// read by the caller.
+/// What the planes are brought to, with everything read that had to be.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Wanted {
+    /// These beams.
+    Given(Targets),
+    /// The smallest common beams of the inputs.
+    Common(Mode),
+}
+
+/// The targets of each file, in the order of the files.
 ///
 /// # Errors
 /// Nothing usable to share a beam over, or lists that do not match the channels. The number is
@@ -82,18 +90,16 @@ pub fn reference(
 pub fn targets(
     files: &[Facts],
     spec: &Spec,
-    given: Option<&Targets>,
+    wanted: &Wanted,
 ) -> Result<Vec<Targets>, (usize, PlanError)> {
-    match (&spec.target, given) {
-        (TargetChoice::Beam(beam), _) => Ok(vec![Targets::One(*beam); files.len()]),
-        (TargetChoice::From(_), Some(given)) => shared_list(files, given),
-        (TargetChoice::From(_), None) => Err((0, PlanError::NoBeams)),
-        (TargetChoice::Common(Mode::Total), _) => {
+    match wanted {
+        Wanted::Given(given) => shared_list(files, given),
+        Wanted::Common(Mode::Total) => {
             let common = total(files, spec).and_then(|beam| beam.ok_or(PlanError::NoBeams));
             let common = common.map_err(|error| (0, error))?;
             Ok(vec![Targets::One(common); files.len()])
         }
-        (TargetChoice::Common(Mode::Natural), _) => natural(files, spec),
+        Wanted::Common(Mode::Natural) => natural(files, spec),
     }
 }
 
@@ -174,10 +180,14 @@ fn common(beams: &[Beam], spec: &Spec) -> Result<Option<Beam>, PlanError> {
         common_beam(beams)
     };
     let target = smallest.map_err(failed)?;
-    let Some(step_arcsec) = spec.round_arcsec else {
+    let Some(Rounding {
+        step_arcsec,
+        bpa_step_deg,
+    }) = spec.rounding
+    else {
         return Ok(Some(target));
     };
-    round_up(&target, step_arcsec, spec.round_bpa_deg, beams)
+    round_up(&target, step_arcsec, bpa_step_deg, beams)
         .map(Some)
         .map_err(failed)
 }

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use fits_layout::{Header, checksum};
+use fits_layout::{BLOCK_BYTES, Header, checksum};
 
 use crate::error::{Bug, Error, Stage};
 use crate::journal::Journal;
-use crate::output::{Draft, OutputError, publish_text};
+use crate::output::{Draft, Existing, OutputError, publish_text};
 use crate::plan::extents::Part;
 use crate::progress::Observer;
 use crate::run::Job;
@@ -39,12 +39,31 @@ pub(super) fn make(
     if prepared.checksum {
         stamp(&mut draft, prepared, &journal).map_err(failed)?;
     }
-    draft.publish().map_err(|error| failed(error.into()))?;
-    let Some((path, text)) = &prepared.beamlog else {
-        return Ok(None);
-    };
-    publish_text(path, text, existing).map_err(|error| Error::new(path, error.into()))?;
-    Ok(Some(path.clone()))
+    publish(draft, prepared)
+}
+
+/// The log first: once the output has its name, nothing more is to be done.
+fn publish(draft: Draft, prepared: &Prepared) -> Result<Option<PathBuf>, Error> {
+    let output = &prepared.plan.facts.output;
+    if let Some((path, text)) = &prepared.beamlog {
+        let existing = match prepared.existing {
+            // The output that a log of this name belonged to is not there.
+            Existing::Skip => Existing::Overwrite,
+            other => other,
+        };
+        publish_text(path, text, existing).map_err(|error| Error::new(path, error.into()))?;
+    }
+    let log = prepared.beamlog.as_ref().map(|(path, _)| path.clone());
+    match draft.publish() {
+        Ok(_) => Ok(log),
+        Err(error) => {
+            if let (Some(log), Existing::Refuse) = (log, prepared.existing) {
+                // Made a moment ago by us, for an output that there is not.
+                let _ = std::fs::remove_file(log);
+            }
+            Err(Error::new(output, error.into()))
+        }
+    }
 }
 
 fn fill(job: &Job, planes: &Planes<'_>, draft: &mut Draft) -> Result<(), Error> {
@@ -79,17 +98,13 @@ fn write_parts(draft: &mut Draft, prepared: &Prepared) -> Result<(), Stage> {
             } => {
                 let bytes = input.get(kept.start as usize..kept.end as usize);
                 let bytes = bytes.ok_or_else(|| Bug("an HDU lies beyond its file".to_owned()))?;
-                put(draft, range.start, bytes)?;
-                let padding = (2880 - bytes.len() % 2880) % 2880;
-                put(draft, range.end, &vec![*fill; padding])?;
+                draft.write_at(range.start, bytes)?;
+                let padding = bytes.len().next_multiple_of(BLOCK_BYTES) - bytes.len();
+                draft.write_at(range.end, &[*fill; BLOCK_BYTES][..padding])?;
             }
-            Part::Header { .. } => put(draft, range.start, &prepared.header.render())?,
+            Part::Header { .. } => draft.write_at(range.start, &prepared.header.render())?,
             Part::BeamTable { .. } => {
-                put(
-                    draft,
-                    range.start,
-                    prepared.table.as_deref().unwrap_or_default(),
-                )?;
+                draft.write_at(range.start, prepared.table.as_deref().unwrap_or_default())?;
             }
             Part::Data { .. } => {}
         }
@@ -97,23 +112,18 @@ fn write_parts(draft: &mut Draft, prepared: &Prepared) -> Result<(), Stage> {
     Ok(())
 }
 
-fn put(draft: &mut Draft, at: u64, bytes: &[u8]) -> Result<(), Stage> {
-    let target = draft.target_mut().ok_or_else(unmapped)?;
-    let start = usize::try_from(at).unwrap_or(usize::MAX);
-    let place = target
-        .bytes_mut()
-        .get_mut(start..start.saturating_add(bytes.len()));
-    let place = place.ok_or_else(|| Bug(format!("byte {at} lies beyond the planned output")))?;
-    place.copy_from_slice(bytes);
-    Ok(())
-}
-
 /// DATASUM and CHECKSUM from the sums of the planes.
 fn stamp(draft: &mut Draft, prepared: &Prepared, journal: &Journal) -> Result<(), Stage> {
     let mut header: Header = prepared.header.clone();
     checksum::stamp(&mut header, journal.sum()).map_err(|source| OutputError::Header { source })?;
-    let place = prepared.extents.header().ok_or_else(unmapped)?;
-    put(draft, place.start, &header.render())
+    let (place, bytes) = (
+        prepared.extents.header().unwrap_or_default(),
+        header.render(),
+    );
+    if bytes.len() as u64 != place.end - place.start {
+        return Err(Bug("the checksums changed the length of the header".to_owned()).into());
+    }
+    Ok(draft.write_at(place.start, &bytes)?)
 }
 
 fn unmapped() -> Bug {

@@ -6,7 +6,13 @@
 use crate::plan::{Edge, FilePlan, Mode, NanRule, Precision, TargetChoice, Targets};
 use crate::run::Request;
 
-/// The lines for one output, 72 characters or less where possible.
+/// Characters of text in a HISTORY card (FITS 4.0, 4.4.2.4).
+const TEXT_CHARACTERS: usize = 72;
+
+/// How the second and further cards of a line begin.
+const CONTINUED: &str = "mmconv   ";
+
+/// The HISTORY texts for one output, each of at most 72 characters.
 pub(super) fn lines(request: &Request, plan: &FilePlan, backend: &str) -> Vec<String> {
     let version = env!("CARGO_PKG_VERSION");
     let mut lines = vec![format!(
@@ -16,12 +22,33 @@ pub(super) fn lines(request: &Request, plan: &FilePlan, backend: &str) -> Vec<St
     lines.push(format!("mmconv input beams: {}", plan.facts.beam_source));
     lines.push(format!("mmconv rules: {}", rules(request, plan, backend)));
     if let Some(provenance) = &request.provenance {
-        lines.push(format!(
-            "mmconv command: {}",
-            provenance.replace("BMAJ=", "BMAJ =")
-        ));
+        lines.push(format!("mmconv command: {provenance}"));
     }
-    lines
+    lines.iter().flat_map(|line| cards(line)).collect()
+}
+
+/// A line as the texts of cards, each of which begins with our name: a card that began in the
+/// middle of a path could look like anything. Lines part at blanks and slashes where they can.
+fn cards(line: &str) -> Vec<String> {
+    const ROOM: usize = TEXT_CHARACTERS - CONTINUED.len();
+    let mut rest: Vec<char> = line.chars().collect();
+    let mut cards = Vec::new();
+    while !rest.is_empty() {
+        let most = rest.get(..ROOM).unwrap_or_default();
+        let seam = most
+            .iter()
+            .rposition(|c| matches!(c, ' ' | '/'))
+            .filter(|&at| at > ROOM / 3);
+        let length = if rest.len() <= ROOM {
+            rest.len()
+        } else {
+            seam.map_or(ROOM, |at| at + 1)
+        };
+        let start = if cards.is_empty() { "" } else { CONTINUED };
+        let text: String = rest.drain(..length).collect();
+        cards.push(format!("{start}{}", text.trim_end()));
+    }
+    cards
 }
 
 fn target(request: &Request, plan: &FilePlan) -> String {
@@ -53,4 +80,30 @@ fn rules(request: &Request, plan: &FilePlan, backend: &str) -> String {
         Precision::F64 => "f64",
     };
     format!("edge {edge}, nan {nan}, unit {unit}, precision {precision}, backend {backend}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_lines_part_at_blanks_and_slashes() {
+        assert_eq!(cards("mmconv 0.1.0: short"), ["mmconv 0.1.0: short"]);
+        let folder = "a".repeat(30);
+        let line = format!("mmconv input beams: beam log /{folder}/beamlog.d.txt");
+        let first = format!("mmconv input beams: beam log /{folder}/");
+        assert_eq!(
+            cards(&line),
+            [&first[..], "mmconv   beamlog.d.txt"].map(str::to_owned)
+        );
+        for card in cards(&format!(
+            "mmconv command: {}",
+            "AIPS   CLEAN BMAJ=  1.0 ".repeat(40)
+        )) {
+            assert!(
+                card.starts_with("mmconv") && card.len() <= TEXT_CHARACTERS,
+                "{card}"
+            );
+        }
+    }
 }

@@ -4,24 +4,16 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use fits_layout::{Bitpix, Sum};
+use fits_layout::Sum;
 use rayon::ThreadPool;
 
 use crate::convolve::{Backend, Lane, Workload};
 use crate::error::{Bug, Error, Stage};
 use crate::journal::Journal;
-use crate::plan::{FilePlan, Precision, Task};
+use crate::plan::{FilePlan, Task};
 use crate::plane::PlaneMut;
 use crate::progress::Observer;
 use crate::run::prepare::Prepared;
-
-/// The sample format of an output.
-pub(super) fn bitpix(precision: Precision) -> Bitpix {
-    match precision {
-        Precision::F32 => Bitpix::F32,
-        Precision::F64 => Bitpix::F64,
-    }
-}
 
 /// What each of `lanes` lanes must be ready for.
 pub(super) fn workload(plan: &FilePlan, threads: usize, lanes: usize) -> Workload {
@@ -103,7 +95,7 @@ impl Planes<'_> {
         let facts = &plan.facts;
         let input = self.prepared.image.plane_stages(plane as u64)?;
         let bytes = slot.len() as u64;
-        let mut output = PlaneMut::new(&mut *slot, facts.nx, facts.ny, bitpix(plan.precision))?;
+        let mut output = PlaneMut::new(&mut *slot, facts.nx, facts.ny, plan.precision.bitpix())?;
         match plan.tasks.get(plane) {
             Some(Task::Copy) => input.copy_exact(&mut output)?,
             Some(Task::Convolve(convolution)) => {

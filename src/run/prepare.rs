@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use fits_layout::{Cube, Hdu, HduKind, Header};
+use fits_layout::{Cube, Hdu, HduKind, Header, Sum, checksum};
 use rayon::ThreadPoolBuilder;
 
 use crate::beam::source::BeamFrom;
@@ -15,9 +15,8 @@ use crate::map::{FileId, Source};
 use crate::output::name::{beamlog_of, check_place, part_of, refuse_collisions};
 use crate::output::{Existing, HeaderEdit, OutputError};
 use crate::plan::extents::{Extents, Part};
-use crate::plan::target::{reference, targets};
+use crate::plan::target::{Wanted, reference, targets};
 use crate::plan::{Facts, FilePlan, HduChoice, Mode, Note, PlanError, Spec, TargetChoice, Targets};
-use crate::run::lanes::bitpix;
 use crate::run::{Job, Request, history};
 
 /// One file, ready to be worked on.
@@ -110,8 +109,8 @@ pub fn prepare(request: &Request) -> Result<Job, Error> {
         let skipped = exists && request.naming.existing == Existing::Skip;
         facts.push(find_facts(image, output, skipped, &request.spec)?);
     }
-    let given = given_targets(&request.spec, floor_arcsec(&facts))?;
-    let targets = targets(&facts, &request.spec, given.as_ref())
+    let wanted = wanted(&request.spec, floor_arcsec(&facts))?;
+    let targets = targets(&facts, &request.spec, &wanted)
         .map_err(|(file, error)| plan_error(&request.inputs, file, error))?;
     let threads = request.resources.threads();
     let pool = ThreadPoolBuilder::new()
@@ -189,7 +188,11 @@ fn check_places(
         check(&part_of(output))?;
         let exists = check(output)?;
         let log = beamlog_of(output);
-        let log_exists = has_log(image) && check(&log)?;
+        let has_log = has_log(image);
+        if has_log {
+            check(&part_of(&log))?;
+        }
+        let log_exists = has_log && check(&log)?;
         if request.naming.existing == Existing::Refuse && (exists || log_exists) {
             let taken = if exists { output } else { &log };
             return Err(Error::new(taken, OutputError::Exists.into()));
@@ -211,8 +214,8 @@ fn files_read(request: &Request, images: &[Image]) -> Vec<(FileId, PathBuf)> {
             read.push((id, path.to_owned()));
         }
     }
-    for image in images {
-        let path = beamlog_of(image.path());
+    // The logs beside the inputs, by whichever name they are found.
+    for path in images.iter().flat_map(|image| log::beside(image.path())) {
         if let Ok(Some(id)) = FileId::at(&path) {
             read.push((id, path));
         }
@@ -267,10 +270,12 @@ fn floor_arcsec(facts: &[Facts]) -> f64 {
     BEAM_FLOOR_PX * finest.fold(f64::INFINITY, f64::min)
 }
 
-/// What `--target-from` holds: the beams of a FITS file, or of a beam log.
-fn given_targets(spec: &Spec, floor_arcsec: f64) -> Result<Option<Targets>, Error> {
-    let Some(path) = target_file(spec) else {
-        return Ok(None);
+/// What the planes are brought to; the beams of another file, FITS or beam log, are read.
+fn wanted(spec: &Spec, floor_arcsec: f64) -> Result<Wanted, Error> {
+    let path = match &spec.target {
+        TargetChoice::Common(mode) => return Ok(Wanted::Common(*mode)),
+        TargetChoice::Beam(beam) => return Ok(Wanted::Given(Targets::One(*beam))),
+        TargetChoice::From(path) => path,
     };
     let beams = if is_fits(path)? {
         fits_targets(path)?
@@ -278,7 +283,7 @@ fn given_targets(spec: &Spec, floor_arcsec: f64) -> Result<Option<Targets>, Erro
         let log = log::read(path, None, floor_arcsec);
         log.map_err(|error| Error::new(path, error.into()))?.beams
     };
-    Ok(Some(Targets::from_list(beams)))
+    Ok(Wanted::Given(Targets::from_list(beams)))
 }
 
 /// Whether a file of targets is FITS: the standard fixes its first bytes (FITS 4.0, 4.4.1.1).
@@ -345,24 +350,24 @@ fn lay_out(
     mut plan: FilePlan,
     backend: &dyn Backend,
 ) -> Result<Prepared, Stage> {
-    let table = table_bytes(&plan)?;
+    let table = table_bytes(&image, &plan)?;
     let header = edited_header(request, &image, &plan, backend)?;
     let axes = image.cube().axes().to_vec();
-    let relative = Cube::new(bitpix(plan.precision), &axes, 0)?;
+    let relative = Cube::new(plan.precision.bitpix(), &axes, 0)?;
     let header_bytes = header.render().len() as u64;
     let data_bytes = relative.data_range().end;
-    let parts = parts(&image, header_bytes, data_bytes, table.as_deref());
+    let parts = parts(&image, header_bytes, data_bytes, table.as_deref())?;
     let extents = Extents::new(parts)?;
     plan.bytes = extents.len_bytes();
     let data = extents.data().ok_or(PlanError::TooLarge)?;
-    let cube = Cube::new(bitpix(plan.precision), &axes, data.start)?;
+    let cube = Cube::new(plan.precision.bitpix(), &axes, data.start)?;
     let beamlog = has_log(&image).then(|| {
         (
             beamlog_of(&plan.facts.output),
             log::render(&plan.stored_by_channel()),
         )
     });
-    let checksum = crate::output::wants_checksum(&header);
+    let checksum = checksum::is_present(&header);
     let existing = request.naming.existing;
     Ok(Prepared {
         image,
@@ -403,22 +408,46 @@ fn edited_header(
 
 /// The beams of the output as a BEAMS extension, where they differ; without any beam there is no
 /// table, as there is no beam in the header.
-fn table_bytes(plan: &FilePlan) -> Result<Option<Vec<u8>>, Stage> {
+fn table_bytes(image: &Image, plan: &FilePlan) -> Result<Option<Vec<u8>>, Stage> {
     let beams = plan.stored_beams();
     let differ = matches!(plan.targets, Targets::PerChannel(_));
     if !differ || beams.iter().all(Option::is_none) {
         return Ok(None);
     }
-    Ok(Some(table::write(&beams, plan.facts.stokes())?))
+    let bytes = table::write(&beams, plan.facts.stokes())?;
+    let old = table::belonging(image.layout(), image.hdu_index())?;
+    let had_sums = |number: &usize| {
+        let hdu = image.layout().hdus.get(*number);
+        hdu.is_some_and(|hdu| checksum::is_present(hdu.header()))
+    };
+    Ok(Some(if old.iter().any(had_sums) {
+        with_sums(&bytes)?
+    } else {
+        bytes
+    }))
+}
+
+/// An HDU with its CHECKSUM and DATASUM.
+fn with_sums(hdu: &[u8]) -> Result<Vec<u8>, Stage> {
+    let (mut header, span_bytes) = Header::parse(hdu, 0)?;
+    let span = usize::try_from(span_bytes).unwrap_or(usize::MAX);
+    let data = hdu.get(span..).unwrap_or_default();
+    checksum::stamp(&mut header, Sum::of(data)).map_err(|source| OutputError::Header { source })?;
+    Ok([header.render(), data.to_vec()].concat())
 }
 
 /// The HDUs of the output in order. A beam table belongs to the image: the new one takes the
 /// place of the first old one, and no old one stays.
-fn parts(image: &Image, header_bytes: u64, data_bytes: u64, table: Option<&[u8]>) -> Vec<Part> {
+fn parts(
+    image: &Image,
+    header_bytes: u64,
+    data_bytes: u64,
+    table: Option<&[u8]>,
+) -> Result<Vec<Part>, Stage> {
     let mut new_table = table.map(|bytes| Part::BeamTable {
         bytes: bytes.len() as u64,
     });
-    let tables = table::belonging(image.layout(), image.hdu_index());
+    let tables = table::belonging(image.layout(), image.hdu_index())?;
     let mut parts = Vec::new();
     for (number, hdu) in image.layout().hdus.iter().enumerate() {
         if number == image.hdu_index() {
@@ -433,7 +462,7 @@ fn parts(image: &Image, header_bytes: u64, data_bytes: u64, table: Option<&[u8]>
         }
     }
     parts.extend(new_table);
-    parts
+    Ok(parts)
 }
 
 fn kept(number: usize, hdu: &Hdu, file_bytes: u64) -> Part {

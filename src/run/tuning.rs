@@ -36,32 +36,58 @@ impl Resources {
             .unwrap_or_else(|| machine_memory_bytes() / 4)
     }
 
+    /// What one lane may take at the most: what the user allows, else most of what there is.
+    fn ceiling_bytes(&self) -> u64 {
+        self.memory_bytes
+            .unwrap_or_else(|| machine_memory_bytes() / 5 * 4)
+    }
+
     /// Chooses the plan's lanes: as many as there are threads and planes, as far as the memory
     /// goes.
     ///
     /// # Errors
-    /// [`PlanError::Memory`] where the user's own limit does not hold one lane.
+    /// [`PlanError::Memory`] where not even one lane fits.
     pub(super) fn tune(&self, plan: &mut FilePlan, backend: &dyn Backend) -> Result<(), PlanError> {
-        let threads = self.threads();
-        let planes = plan.convolutions().count().max(1);
-        let wanted = threads.min(planes).max(1);
-        let lane_bytes = |lanes| backend.lane_bytes(&super::lanes::workload(plan, threads, lanes));
-        let fits = |lanes: usize| {
-            let all = lane_bytes(lanes).saturating_mul(lanes as u64);
-            all <= self.memory_bytes()
+        let allowed_bytes = self.ceiling_bytes();
+        let refuse_above = |needed_bytes: u64| {
+            if needed_bytes > allowed_bytes {
+                let asked_for = self.memory_bytes.is_some();
+                return Err(PlanError::Memory {
+                    asked_for,
+                    allowed_bytes,
+                    needed_bytes,
+                });
+            }
+            Ok(needed_bytes)
         };
-        let lanes = (1..=wanted).rev().find(|&lanes| fits(lanes)).unwrap_or(1);
-        let needed_bytes = lane_bytes(lanes);
-        if let Some(allowed_bytes) = self.memory_bytes.filter(|&allowed| allowed < needed_bytes) {
-            return Err(PlanError::Memory {
-                allowed_bytes,
-                needed_bytes,
-            });
-        }
+        // Working out what a lane needs plans its transforms; the tables of absurd lengths alone
+        // would fill the memory.
+        refuse_above(least_bytes(plan))?;
+        let (threads, budget_bytes) = (self.threads(), self.memory_bytes());
+        let convolved = plan.convolutions().count();
+        let memory = |lanes: usize| {
+            let lane = backend.lane_bytes(&super::lanes::workload(plan, threads, lanes));
+            // Planes that are only copied need no memory of their own.
+            (lane, lane.saturating_mul(lanes.min(convolved) as u64))
+        };
+        let wanted = threads.min(plan.tasks.len()).max(1);
+        let fits = |lanes: &usize| memory(*lanes).1 <= budget_bytes;
+        let lanes = (1..=wanted).rev().find(fits).unwrap_or(1);
+        let (lane_bytes, all_bytes) = memory(lanes);
+        refuse_above(lane_bytes)?;
         plan.lanes = lanes;
-        plan.memory_bytes = needed_bytes.saturating_mul(lanes as u64);
+        plan.memory_bytes = all_bytes;
         Ok(())
     }
+}
+
+/// What the tables of the longest transforms take, at the least: a dozen doubles for each of
+/// their elements, in and beside the tables.
+fn least_bytes(plan: &FilePlan) -> u64 {
+    let lengths = plan
+        .convolutions()
+        .map(|c| c.grid.nx.saturating_add(c.grid.ny));
+    (lengths.max().unwrap_or(0) as u64).saturating_mul(96)
 }
 
 /// The least of the machine's memory and the limits of the cgroups we may be in.

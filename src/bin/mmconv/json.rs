@@ -45,10 +45,13 @@ pub fn file(file: &FilePlan, seconds: Option<f64>) -> Value {
     put("passed_through", file.passed_through().into());
     match &file.targets {
         Targets::One(target) => put("target", beam(Some(target))),
-        Targets::PerChannel(targets) => put(
-            "targets",
-            targets.iter().map(|target| beam(target.as_ref())).collect(),
-        ),
+        Targets::PerChannel(_) => {
+            let stored = file.stored_by_channel();
+            put(
+                "targets",
+                stored.iter().map(|target| beam(target.as_ref())).collect(),
+            )
+        }
     };
     put(
         "notes",

@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 
 use mmfits::beam::Beam;
-use mmfits::plan::{Mode, Precision, Spec, TargetChoice};
+use mmfits::plan::{Mode, Precision, Rounding, Spec, TargetChoice};
 use mmfits::run::{Existing, Naming, Request, Resources};
 
 use crate::args::{Output, Smooth, Target};
@@ -59,8 +59,15 @@ fn spec(args: &Smooth) -> Result<Spec, Failure> {
     Ok(Spec {
         target: target(&args.target, &preset)?,
         circularise: args.target.circularise,
-        round_arcsec: args.target.round.or(preset.round_arcsec).filter(|_| rounds),
-        round_bpa_deg: preset.round_bpa_deg.filter(|_| rounds),
+        rounding: args
+            .target
+            .round
+            .or(preset.round_arcsec)
+            .filter(|_| rounds)
+            .map(|step_arcsec| Rounding {
+                step_arcsec,
+                bpa_step_deg: preset.round_bpa_deg,
+            }),
         cutoff_arcsec: args.target.cutoff,
         beam_from: args.input.beams.beam_from.into(),
         beamlog: args.input.beams.beamlog.clone(),
@@ -240,15 +247,19 @@ mod tests {
         assert!(failure.text.contains("--bmin 30"));
     }
 
+    fn rounding(step_arcsec: f64, bpa_step_deg: Option<f64>) -> Option<Rounding> {
+        Some(Rounding {
+            step_arcsec,
+            bpa_step_deg,
+        })
+    }
+
     #[test]
     fn a_preset_gives_way_to_flags_wherever_they_stand() {
         let preset = request(&["--compat", "racs-tools", "a.fits"]).spec;
         assert_eq!(preset.target, TargetChoice::Common(Mode::Natural));
         assert_eq!((preset.edge, preset.nan), (Edge::Wrap, NanRule::Racs));
-        assert_eq!(
-            (preset.round_arcsec, preset.round_bpa_deg),
-            (Some(0.1), Some(0.01))
-        );
+        assert_eq!(preset.rounding, rounding(0.1, Some(0.01)));
         for flags in [
             [
                 "--mode",
@@ -278,10 +289,7 @@ mod tests {
             assert_eq!(request(&flags).spec, Spec::default());
         }
         let rounded = request(&["--round", "0.5", "--compat", "racs-tools", "a.fits"]).spec;
-        assert_eq!(
-            (rounded.round_arcsec, rounded.round_bpa_deg),
-            (Some(0.5), Some(0.01))
-        );
+        assert_eq!(rounded.rounding, rounding(0.5, Some(0.01)));
     }
 
     #[test]
@@ -323,11 +331,8 @@ mod tests {
         ]);
         let spec = request.spec;
         assert!(spec.circularise);
-        assert_eq!(
-            (spec.round_arcsec, spec.cutoff_arcsec),
-            (Some(0.1), Some(25.0))
-        );
-        assert_eq!(spec.round_bpa_deg, None);
+        assert_eq!(spec.rounding, rounding(0.1, None));
+        assert_eq!(spec.cutoff_arcsec, Some(25.0));
         assert_eq!(spec.ref_channel, RefChannel::Mid);
         assert_eq!(spec.beamlog, Some(PathBuf::from("log.txt")));
         assert_eq!(spec.beam_from, BeamFrom::Cards);
