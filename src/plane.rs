@@ -275,7 +275,11 @@ impl<'a> PlaneMut<'a> {
             })
     }
 
-    fn row_bytes_mut(&mut self, y: usize) -> Result<&mut [u8], PlaneError> {
+    /// The bytes of row `y`, counted from 0, to be filled with `nx` big-endian samples.
+    ///
+    /// # Errors
+    /// [`PlaneError::Row`] if there is no such row.
+    pub fn row_bytes_mut(&mut self, y: usize) -> Result<&mut [u8], PlaneError> {
         let missing = PlaneError::Row {
             row: y,
             ny: self.ny,

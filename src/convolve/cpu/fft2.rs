@@ -14,6 +14,7 @@ use rayon::prelude::*;
 use super::memory::{Worker, cut};
 use super::plans::{ColumnPlan, RowPlan};
 use super::share::share;
+use super::simd::Isa;
 use super::turn::{TILE_COLUMNS, columns_to_rows, rows_to_columns};
 use crate::convolve::BackendError;
 use crate::kernel::{GaussianTransfer, Grid};
@@ -133,11 +134,7 @@ impl<T: Real> Transform<'_, T> {
             return Ok(());
         }
         self.extend(row);
-        let scratch = &mut worker.row_scratch[..self.row.forward.get_scratch_len()];
-        let done = self.row.forward.process_with_scratch(row, bins, scratch);
-        done.map_err(|_| BackendError::Transform {
-            length: self.grid.nx,
-        })
+        self.row.forward(row, bins, &mut worker.row_scratch)
     }
 
     /// Turns the bands of all workers, `count` rows from row `first` on, into the columns.
@@ -209,10 +206,16 @@ impl<T: Real> Transform<'_, T> {
             bins,
             &mut scratch[..forward.get_outofplace_scratch_len()],
         );
-        transfer.fill_column(&self.grid, kx, cut::<T>(), factors);
-        for (bin, &factor) in bins.iter_mut().zip(factors.iter()) {
-            *bin = bin.scale(factor);
-        }
+        let grid = &self.grid;
+        Isa::best().run(
+            #[inline(always)]
+            || {
+                transfer.fill_column(grid, kx, cut::<T>(), factors);
+                for (bin, &factor) in bins.iter_mut().zip(factors.iter()) {
+                    *bin = bin.scale(factor);
+                }
+            },
+        );
         inverse.process_outofplace_with_scratch(
             bins,
             column,
@@ -243,22 +246,6 @@ impl<T: Real> Transform<'_, T> {
     ) -> Result<(), BackendError> {
         let width = self.grid.half_columns();
         let bins = &mut band[r * width..(r + 1) * width];
-        // A real row has real first and Nyquist bins; the rounding of the columns has left a trace.
-        if let Some(first) = bins.first_mut() {
-            first.im = T::ZERO;
-        }
-        if let Some(last) = bins.last_mut()
-            && self.grid.nx.is_multiple_of(2)
-        {
-            last.im = T::ZERO;
-        }
-        let scratch = &mut scratch[..self.row.inverse.get_scratch_len()];
-        let done = self
-            .row
-            .inverse
-            .process_with_scratch(bins, &mut row[..self.grid.nx], scratch);
-        done.map_err(|_| BackendError::Transform {
-            length: self.grid.nx,
-        })
+        self.row.inverse(bins, &mut row[..self.grid.nx], scratch)
     }
 }

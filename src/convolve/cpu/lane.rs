@@ -6,7 +6,9 @@ use super::blank;
 use super::fft2::{BAND_ROWS, Transform};
 use super::memory::{Buffers, Layout, Worker, column_stride, columns_kept, rings};
 use super::plans::Planner;
+use super::samples;
 use super::share::share;
+use super::simd::Isa;
 use super::strips::StripPass;
 use crate::convolve::{BackendError, Lane, Workload, check};
 use crate::kernel::{GaussianTransfer, Grid};
@@ -144,8 +146,7 @@ impl<T: Real> Pass<'_, T> {
         } = &mut *self.buffers;
         self.transform
             .forward(workers, spectrum, row_blanks, |y, row, blanks| {
-                source.read_row(y, row)?;
-                *blanks = blank::zero_blanks(row);
+                *blanks = samples::load(Isa::best(), &source, y, row)?;
                 Ok(*blanks < row.len())
             })?;
         Ok(row_blanks.iter().take(source.ny()).sum())
@@ -216,7 +217,8 @@ impl<T: Real> Pass<'_, T> {
                 for r in 0..band.ny() {
                     let blanks = row_blanks.get(first + r).copied().unwrap_or_default();
                     rows.finish(worker, r, first + r, blanks)?;
-                    band.write_row(r, transform.pixels(&mut worker.row))?;
+                    let row = transform.pixels(&mut worker.row);
+                    samples::store(Isa::best(), row, &mut band, r)?;
                 }
                 Ok(())
             },
@@ -263,9 +265,8 @@ impl<T: Real> Rows<'_, T> {
                 NanRule::Keep => {}
             }
         } else if blanks > 0 {
-            let input = &mut other_row[..self.transform.nx];
-            self.source.read_row(y, input)?;
-            blank::keep(values, input);
+            let room = &mut other_row[..self.transform.nx];
+            samples::keep(Isa::best(), (&self.source, y), values, room)?;
         }
         Ok(())
     }

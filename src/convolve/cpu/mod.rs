@@ -2,12 +2,17 @@
 //! allocated once a lane. What a plane means is in [`reference`](super::reference); how it is
 //! transformed in `fft2`, what becomes of blank pixels in `blank`.
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
 mod blank;
 mod fft2;
 mod lane;
 mod memory;
 mod plans;
+mod real;
+mod samples;
 mod share;
+mod simd;
 mod strips;
 mod turn;
 

@@ -17,7 +17,9 @@ use super::blank;
 use super::fft2::{BAND_ROWS, Transform};
 use super::lane::Rows;
 use super::memory::{Buffers, Worker, cut};
+use super::samples;
 use super::share::share;
+use super::simd::Isa;
 use super::turn::{TILE_COLUMNS, rows_to_columns};
 use crate::convolve::BackendError;
 use crate::kernel::GaussianTransfer;
@@ -110,8 +112,7 @@ impl<T: Real> StripPass<'_, T> {
         };
         let row = &mut worker.row[..self.source.nx()];
         for y in 0..self.source.ny() {
-            self.source.read_row(y, row)?;
-            let blanks = blank::zero_blanks(row);
+            let blanks = samples::load(Isa::best(), &self.source, y, row)?;
             survey.finite |= blanks < row.len();
             survey.blank |= blanks > 0;
             if survey.finite && survey.blank {
@@ -128,7 +129,10 @@ impl<T: Real> StripPass<'_, T> {
         let used = &mut table[..self.transform.kept * grid.ny];
         let columns = used.chunks_exact_mut(grid.ny).enumerate();
         share(workers, columns, |_, (kx, factors)| {
-            transfer.fill_column(grid, kx, cut::<T>(), factors);
+            Isa::best().run(
+                #[inline(always)]
+                || transfer.fill_column(grid, kx, cut::<T>(), factors),
+            );
             Ok(())
         })
     }
@@ -181,8 +185,7 @@ impl<T: Real> StripPass<'_, T> {
         for (r, (row, blanks)) in rows.into_iter().zip(&mut blanks).enumerate() {
             self.transform.load_row(worker, r, |pixels| {
                 let Some(y) = row else { return Ok(false) };
-                self.source.read_row(y, pixels)?;
-                *blanks = blank::zero_blanks(pixels);
+                *blanks = samples::load(Isa::best(), &self.source, y, pixels)?;
                 Ok(*blanks < pixels.len())
             })?;
             let own = (place + r).checked_sub(self.strips.halo);
@@ -244,9 +247,14 @@ impl<T: Real> StripPass<'_, T> {
             let needed = forward.get_immutable_scratch_len();
             forward.process_immutable_with_scratch(column, bins, &mut scratch[..needed]);
             column.copy_within(self.block.., 0);
-            for (bin, &factor) in bins.iter_mut().zip(factors) {
-                *bin = bin.scale(factor * gain);
-            }
+            Isa::best().run(
+                #[inline(always)]
+                || {
+                    for (bin, &factor) in bins.iter_mut().zip(factors) {
+                        *bin = bin.scale(factor * gain);
+                    }
+                },
+            );
             let needed = inverse.get_outofplace_scratch_len();
             inverse.process_outofplace_with_scratch(bins, results, &mut scratch[..needed]);
             column[2 * halo..].copy_from_slice(&results[halo..halo + self.block]);
@@ -283,7 +291,7 @@ impl<T: Real> StripPass<'_, T> {
             let blanks = band.blanks.get(first + r).copied().unwrap_or_default();
             rows.finish(worker, r, band.first + first + r, blanks)?;
             let pixels = self.transform.pixels(&mut worker.row);
-            band.out.write_row(first + r, pixels)?;
+            samples::store(Isa::best(), pixels, &mut band.out, first + r)?;
         }
         Ok(())
     }

@@ -4,10 +4,18 @@
 use num_complex::Complex;
 
 use super::fft2::BAND_ROWS;
+use super::simd::{will_read, will_write};
 use crate::plane::Real;
 
 /// Columns of a tile: one cache line of a row in `f32`.
 pub(super) const TILE_COLUMNS: usize = 8;
+
+/// The cache is told of the columns that come this many tiles later. A column's rows of a band are
+/// far from those of the next column, so no processor foresees them by itself.
+const TILES_AHEAD: usize = 1;
+
+/// Of every processor that this is likely to run on; on another a hint is lost.
+const CACHE_LINE_BYTES: usize = 64;
 
 type Tile<T> = [[Complex<T>; BAND_ROWS]; TILE_COLUMNS];
 
@@ -26,6 +34,7 @@ pub(super) fn rows_to_columns<T: Real>(
     let mut tile: Tile<T> = [[Complex::default(); BAND_ROWS]; TILE_COLUMNS];
     let rows = band.len() / width;
     let count = columns.len() / stride;
+    for_lines_ahead(columns, stride, first.1, will_write);
     for (r, row) in band.chunks_exact(width).take(BAND_ROWS).enumerate() {
         let row = &row[first.0..first.0 + count];
         // Whole tiles have lengths that the compiler knows, which spares calls of memcpy.
@@ -62,6 +71,7 @@ pub(super) fn columns_to_rows<T: Real>(
     let rows = band.len() / width;
     for (group, columns) in spectrum.chunks(stride * TILE_COLUMNS).enumerate() {
         let count = columns.len() / stride;
+        for_lines_ahead(columns, stride, first_row, will_read);
         for (values, column) in tile.iter_mut().zip(columns.chunks_exact(stride)) {
             let column = &column[first_row..first_row + rows];
             match column.first_chunk::<BAND_ROWS>() {
@@ -86,6 +96,25 @@ pub(super) fn columns_to_rows<T: Real>(
     let kept = spectrum.len() / stride;
     for row in band.chunks_exact_mut(width) {
         row[kept..].fill(Complex::default());
+    }
+}
+
+/// Gives the address of each cache line that a band's rows, from `first_row` on, have in the
+/// columns [`TILES_AHEAD`] of these. It may lie beyond the end of the spectrum.
+#[inline]
+fn for_lines_ahead<T>(
+    columns: &[Complex<T>],
+    stride: usize,
+    first_row: usize,
+    hint: impl Fn(*const Complex<T>),
+) {
+    let line = CACHE_LINE_BYTES / size_of::<Complex<T>>();
+    for column in columns.chunks_exact(stride) {
+        let ahead = TILES_AHEAD * columns.len() + first_row;
+        let rows = column.as_ptr().wrapping_add(ahead);
+        for row in (0..BAND_ROWS).step_by(line) {
+            hint(rows.wrapping_add(row));
+        }
     }
 }
 
