@@ -140,7 +140,8 @@ impl Workload {
 }
 
 /// Refuses planes and slots of different shapes, and grids that do not suit the plane: with
-/// wrapping edges they are its own lengths, with zero edges at least those.
+/// wrapping edges they are its own lengths, but for rows with a halo, and with zero edges at least
+/// those.
 fn check(
     convolution: &Convolution,
     source: &PlaneRef<'_>,
@@ -154,13 +155,24 @@ fn check(
             slot: (slot.nx(), slot.ny()),
         });
     }
+    let halo = convolution.halo_x;
     let suits = match convolution.edge {
-        Edge::Wrap => grid == plane,
-        Edge::Zero => grid.0 >= plane.0 && grid.1 >= plane.1,
+        Edge::Wrap if halo == 0 => grid == plane,
+        Edge::Wrap => grid.1 == plane.1 && halo_suits(halo, plane.0, grid.0),
+        Edge::Zero => halo == 0 && grid.0 >= plane.0 && grid.1 >= plane.1,
     };
     if suits {
         Ok(())
     } else {
         Err(BackendError::Grid { plane, grid })
     }
+}
+
+/// Whether a row of `length` holds `nx` pixels with `halo` or more on either side, none of them
+/// more than once round.
+fn halo_suits(halo: usize, nx: usize, length: usize) -> bool {
+    let behind = length
+        .checked_sub(nx)
+        .and_then(|rest| rest.checked_sub(halo));
+    halo <= nx && behind.is_some_and(|behind| (halo..=nx).contains(&behind))
 }

@@ -11,7 +11,7 @@ use num_complex::Complex;
 
 use super::{Backend, BackendError, LEAST_WEIGHT, Lane, RACS_BLANK_FROM, Workload, check};
 use crate::kernel::{GaussianTransfer, Grid};
-use crate::plan::{Convolution, NanRule};
+use crate::plan::{Convolution, Edge, NanRule};
 use crate::plane::{PlaneMut, PlaneRef};
 
 /// The reference as a [`Backend`], so that tests can be stamped on it and on the others alike.
@@ -99,7 +99,13 @@ pub fn convolve(pixels: &[f64], nx: usize, convolution: &Convolution) -> Vec<f64
 
 /// The real part of the inverse transform of spectrum times transfer function, cut to the image.
 fn smooth(image: &[f64], nx: usize, convolution: &Convolution, gain: f64) -> Vec<f64> {
-    let grid = convolution.grid;
+    let grid = match convolution.edge {
+        Edge::Zero => convolution.grid,
+        Edge::Wrap => Grid {
+            nx,
+            ny: image.len() / nx,
+        },
+    };
     let transfer = GaussianTransfer::new(convolution.kernel, gain);
     let mut spectrum = transform(&padded(image, nx, grid), grid, -1.0);
     for (k, bin) in spectrum.iter_mut().enumerate() {

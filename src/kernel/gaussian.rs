@@ -58,6 +58,22 @@ impl GaussianTransfer {
         }
     }
 
+    /// The largest value on the border |v| = 1/2, over all u, as a share of the gain: what a
+    /// sampled kernel rings with along y.
+    #[must_use]
+    pub fn border_y(&self) -> f64 {
+        let PixelCovariance { xx, xy, yy } = self.covariance;
+        largest_on_border(xx, xy, yy)
+    }
+
+    /// The largest value on the border |u| = 1/2, over all v, as a share of the gain: what a
+    /// sampled kernel rings with along x.
+    #[must_use]
+    pub fn border_x(&self) -> f64 {
+        let PixelCovariance { xx, xy, yy } = self.covariance;
+        largest_on_border(yy, xy, xx)
+    }
+
     /// How many columns of the half spectrum on `grid`, from the first on, have a value of at
     /// least `gain · exp(-cut)`: all others are negligible from end to end. It is never less
     /// than 1, and may be a little more than needed.
@@ -170,6 +186,19 @@ impl GaussianTransfer {
         let PixelCovariance { xx, xy, yy } = self.covariance;
         -EXPONENT * (xx * u * u + 2.0 * xy * u * v + yy * v * v)
     }
+}
+
+/// The largest `exp(-EXPONENT · (along t² + cross t + across / 4))` over -1/2 ≤ t ≤ 1/2: at the
+/// vertex of the parabola, unless that lies outside or there is none.
+fn largest_on_border(along: f64, cross: f64, across: f64) -> f64 {
+    let vertex = (-cross / (2.0 * along)).clamp(-0.5, 0.5);
+    let form = |t: f64| along * t * t + cross * t + 0.25 * across;
+    // `min` takes no notice of a vertex that is not a number.
+    let least = [0.5, -0.5, vertex]
+        .map(form)
+        .into_iter()
+        .fold(f64::NAN, f64::min);
+    (-EXPONENT * least).exp()
 }
 
 #[cfg(test)]
@@ -310,6 +339,39 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn borders_have_the_largest_of_their_values() {
+        let kernels = [
+            (3.0, 1.2, 1.5),
+            (9.0, -7.0, 8.0),
+            (0.5, 0.9, 2.0),
+            (0.0, 0.0, 4.0),
+        ];
+        for (xx, xy, yy) in kernels
+            .into_iter()
+            .chain([(4.0, 0.0, 0.0), (4.0, -6.0, 9.0)])
+        {
+            let transfer = GaussianTransfer::new(PixelCovariance { xx, xy, yy }, 3.0);
+            let steps = || (0..=1000).map(|i| f64::from(i) / 1000.0 - 0.5);
+            let y = steps().fold(0.0, |most, u| transfer.at(u, 0.5).max(most)) / 3.0;
+            let x = steps().fold(0.0, |most, v| transfer.at(0.5, v).max(most)) / 3.0;
+            assert!(
+                (transfer.border_y() / y - 1.0).abs() < 1e-4,
+                "{xx} {xy} {yy}"
+            );
+            assert!(
+                (transfer.border_x() / x - 1.0).abs() < 1e-4,
+                "{xx} {xy} {yy}"
+            );
+        }
+        let nothing = PixelCovariance {
+            xx: f64::NAN,
+            xy: 0.0,
+            yy: 9.0,
+        };
+        assert!(GaussianTransfer::new(nothing, 1.0).border_y().is_nan());
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! The convolution of one plane: everything a backend needs besides the pixels.
 
 use crate::kernel::{Grid, PixelCovariance};
-use crate::plan::spec::{Edge, NanRule};
+use crate::plan::spec::{Edge, NanRule, Precision};
+use crate::plan::strips::{ColumnMethod, wrapped_row};
 
 /// One plane's convolution, in pixels.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -16,6 +17,39 @@ pub struct Convolution {
     pub edge: Edge,
     /// What happens at blank pixels.
     pub nan: NanRule,
-    /// The transform's lengths: the image's own with [`Edge::Wrap`], padded with [`Edge::Zero`].
+    /// The transform's lengths: the image's own with [`Edge::Wrap`], but for rows with a halo;
+    /// padded with [`Edge::Zero`].
     pub grid: Grid,
+    /// Pixels of the far end of each row that are put before its first one, and as many or more
+    /// of the near end after its last: with [`Edge::Wrap`] and rows of the grid that are longer
+    /// than the image's. 0 otherwise.
+    pub halo_x: usize,
+    /// How the columns of the spectrum are convolved. With strips the grid's number of rows has
+    /// no meaning.
+    pub columns: ColumnMethod,
+}
+
+impl Convolution {
+    /// The same convolution of images of `nx` × `ny` pixels, by the fastest method that equals it
+    /// to this precision of the transform, see
+    /// [`NanRule::transform_precision`]: in strips, and where the image repeats in rows of a
+    /// length that is transformed fast.
+    #[must_use]
+    pub fn made_fast(self, (nx, ny): (usize, usize), precision: Precision) -> Self {
+        let (length, halo_x) = match self.edge {
+            Edge::Wrap => wrapped_row(&self.kernel, nx, precision),
+            Edge::Zero => (self.grid.nx, 0),
+        };
+        let grid = Grid {
+            nx: length,
+            ..self.grid
+        };
+        let columns = ColumnMethod::choose(&self.kernel, ny, precision);
+        Self {
+            grid,
+            halo_x,
+            columns,
+            ..self
+        }
+    }
 }

@@ -9,6 +9,7 @@ pub mod extents;
 pub mod note;
 mod padding;
 pub mod spec;
+mod strips;
 pub mod target;
 
 use std::path::PathBuf;
@@ -20,6 +21,7 @@ pub use padding::{padded_grid, padded_length};
 pub use spec::{
     Edge, HduChoice, Mode, NanRule, Precision, RefChannel, Rounding, Spec, TargetChoice, UnitChoice,
 };
+pub use strips::{ColumnMethod, Strips, wrapped_row};
 pub use target::Targets;
 
 use fits_layout::Bitpix;
@@ -164,6 +166,7 @@ impl FilePlan {
             targets: &targets,
             spec,
             per_beam,
+            precision: spec.nan.transform_precision(precision),
         };
         let tasks = (0..facts.planes)
             .map(|plane| planner.task(plane))
@@ -299,6 +302,8 @@ struct Planner<'a> {
     targets: &'a Targets,
     spec: &'a Spec,
     per_beam: bool,
+    /// Of the transform.
+    precision: Precision,
 }
 
 impl Planner<'_> {
@@ -331,14 +336,18 @@ impl Planner<'_> {
         kernel: PixelCovariance,
     ) -> Result<Convolution, PlanError> {
         let area_ratio = target.area_arcsec2() / beam.area_arcsec2();
-        Ok(Convolution {
+        let convolution = Convolution {
             kernel,
             gain: if self.per_beam { area_ratio } else { 1.0 },
             racs_gain: area_ratio.sqrt(),
             edge: self.spec.edge,
             nan: self.spec.nan,
             grid: self.grid(&kernel)?,
-        })
+            halo_x: 0,
+            columns: ColumnMethod::Full,
+        };
+        let size = (self.facts.nx, self.facts.ny);
+        Ok(convolution.made_fast(size, self.precision))
     }
 
     fn grid(&self, kernel: &PixelCovariance) -> Result<Grid, PlanError> {

@@ -41,7 +41,7 @@ pub fn padded_grid(edge: Edge, nx: usize, ny: usize, kernel: &PixelCovariance) -
 }
 
 /// The smallest number with no factors but 2, 3, 5, 7 that is not below `least`.
-fn next_smooth(least: usize) -> Option<usize> {
+pub(super) fn next_smooth(least: usize) -> Option<usize> {
     if least > LONGEST {
         return None;
     }

@@ -57,6 +57,19 @@ pub enum NanRule {
     Interpolate,
 }
 
+impl NanRule {
+    /// The precision of the transform where pixels have this one. Interpolation divides by weights
+    /// down to 1e-3, which would bring the error of a transform in `f32`, 1e-7 of the peak, up to
+    /// 1e-4.
+    #[must_use]
+    pub fn transform_precision(self, pixels: Precision) -> Precision {
+        match self {
+            Self::Keep | Self::Racs => pixels,
+            Self::Interpolate => Precision::F64,
+        }
+    }
+}
+
 /// The floating-point type of the transform and of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Precision {

@@ -4,7 +4,7 @@
 
 use mmfits::convolve::{Backend, BackendError, Lane, Workload};
 use mmfits::kernel::PixelCovariance;
-use mmfits::plan::{Convolution, Edge, NanRule, Precision, padded_grid};
+use mmfits::plan::{ColumnMethod, Convolution, Edge, NanRule, Precision, Strips, padded_grid};
 use mmfits::plane::{Codec, PlaneMut, PlaneRef};
 
 use fits_layout::Bitpix;
@@ -87,7 +87,7 @@ pub fn sample_bytes(precision: Precision) -> usize {
     }
 }
 
-/// A convolution of an image of this size with gain 1.7.
+/// A convolution of an image of this size with gain 1.7, its columns over the full height.
 pub fn convolution(
     (nx, ny): (usize, usize),
     kernel: PixelCovariance,
@@ -102,6 +102,16 @@ pub fn convolution(
         edge,
         nan,
         grid,
+        halo_x: 0,
+        columns: ColumnMethod::Full,
+    }
+}
+
+/// The same in strips of this length and halo.
+pub fn in_strips(convolution: Convolution, (length, halo): (usize, usize)) -> Convolution {
+    Convolution {
+        columns: ColumnMethod::Strips(Strips { length, halo }),
+        ..convolution
     }
 }
 

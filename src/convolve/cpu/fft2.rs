@@ -30,9 +30,12 @@ const COLUMN_GROUP: usize = 8;
 pub(super) struct Transform<'a, T: Real> {
     /// Their lengths.
     pub grid: Grid,
-    /// Pixels in a row of the plane; the rest of the grid's row is zero.
+    /// Pixels in a row of the plane; the rest of the grid's row is zero, or with a halo repeats
+    /// the plane.
     pub nx: usize,
-    /// Rows of the plane; the rest of the grid's rows are zero.
+    /// Pixels of its far end that stand before a row's first one; 0 if the rest is zero.
+    pub halo_x: usize,
+    /// Rows of the plane, the rest of the grid's rows being zero; or rows of a block, with strips.
     pub ny: usize,
     /// Columns of the half spectrum that are worked on.
     pub kept: usize,
@@ -99,8 +102,25 @@ impl<T: Real> Transform<'_, T> {
         }
     }
 
+    /// The pixels of the plane in a row of the grid.
+    pub fn pixels<'r>(&self, row: &'r mut [T]) -> &'r mut [T] {
+        &mut row[self.halo_x..self.halo_x + self.nx]
+    }
+
+    /// Fills the rest of the grid's row beside the pixels.
+    fn extend(&self, row: &mut [T]) {
+        if self.halo_x == 0 {
+            row[self.nx..].fill(T::ZERO);
+            return;
+        }
+        let (first, end) = (self.halo_x, self.halo_x + self.nx);
+        let behind = row.len() - end;
+        row.copy_within(first..first + behind, end);
+        row.copy_within(self.nx..end, 0);
+    }
+
     /// Loads and transforms row `r` of a worker's band.
-    fn load_row(
+    pub fn load_row(
         &self,
         worker: &mut Worker<T>,
         r: usize,
@@ -109,11 +129,11 @@ impl<T: Real> Transform<'_, T> {
         let width = self.grid.half_columns();
         let bins = &mut worker.band[r * width..(r + 1) * width];
         let row = &mut worker.row[..self.grid.nx];
-        if !load(&mut row[..self.nx])? {
+        if !load(self.pixels(row))? {
             bins.fill(Complex::default());
             return Ok(());
         }
-        row[self.nx..].fill(T::ZERO);
+        self.extend(row);
         self.row.forward(row, bins, &mut worker.row_scratch)
     }
 
@@ -216,7 +236,7 @@ impl<T: Real> Transform<'_, T> {
     }
 
     /// Transforms row `r` of a band back into pixels: `row` is filled as far as the grid goes,
-    /// and its first `nx` values are the plane's.
+    /// and [`pixels`](Self::pixels) are the plane's.
     pub fn inverse_row(
         &self,
         band: &mut [Complex<T>],

@@ -4,14 +4,15 @@ use std::fmt;
 
 use super::blank;
 use super::fft2::{BAND_ROWS, Transform};
-use super::memory::{Buffers, Layout, Worker, column_stride, columns_kept};
+use super::memory::{Buffers, Layout, Worker, column_stride, columns_kept, rings};
 use super::plans::Planner;
 use super::samples;
 use super::share::share;
 use super::simd::Isa;
+use super::strips::StripPass;
 use crate::convolve::{BackendError, Lane, Workload, check};
-use crate::kernel::GaussianTransfer;
-use crate::plan::{Convolution, NanRule};
+use crate::kernel::{GaussianTransfer, Grid};
+use crate::plan::{ColumnMethod, Convolution, NanRule};
 use crate::plane::{PlaneMut, PlaneRef, Real};
 
 /// A lane of the CPU backend that computes in `T`.
@@ -47,6 +48,16 @@ impl<T: Real> Lane for CpuLane<T> {
     ) -> Result<(), BackendError> {
         check(convolution, &source, &slot)?;
         let transform = transform(&self.layout, &self.buffers, convolution, &source)?;
+        if let ColumnMethod::Strips(strips) = convolution.columns {
+            let pass = StripPass {
+                convolution,
+                source,
+                block: transform.ny,
+                transform,
+                strips,
+            };
+            return pass.run(&mut self.buffers, &mut slot);
+        }
         let mut pass = Pass {
             convolution,
             source,
@@ -78,26 +89,39 @@ fn transform<'a, T: Real>(
     convolution: &Convolution,
     source: &PlaneRef<'_>,
 ) -> Result<Transform<'a, T>, BackendError> {
-    let grid = convolution.grid;
-    let unplanned = BackendError::Unplanned {
-        grid: (grid.nx, grid.ny),
+    let nx = convolution.grid.nx;
+    let (length, ny) = match convolution.columns {
+        ColumnMethod::Full => (convolution.grid.ny, Some(source.ny())),
+        ColumnMethod::Strips(strips) => (strips.length, strips.block()),
     };
+    let unplanned = BackendError::Unplanned { grid: (nx, length) };
+    let grid = Grid { nx, ny: length };
     let transform = Transform {
         grid,
         nx: source.nx(),
-        ny: source.ny(),
+        halo_x: convolution.halo_x,
+        ny: ny.ok_or(unplanned.clone())?,
         kept: columns_kept::<T>(convolution),
         stride: column_stride(grid.ny).ok_or(unplanned.clone())?,
         row: layout.row(grid.nx).ok_or(unplanned.clone())?,
         column: layout.column(grid.ny).ok_or(unplanned.clone())?,
     };
+    let (spectra, table) = match convolution.columns {
+        ColumnMethod::Full => (1, 0),
+        ColumnMethod::Strips(_) => (
+            rings(buffers.workers.len(), source.ny(), transform.ny),
+            transform.kept * length,
+        ),
+    };
+    let spectrum = spectra * transform.spectrum_length();
     let masks = if convolution.nan == NanRule::Keep {
         0
     } else {
-        transform.spectrum_length()
+        spectrum
     };
-    let fits = transform.spectrum_length() <= buffers.spectrum.len()
+    let fits = spectrum <= buffers.spectrum.len()
         && masks <= buffers.mask_spectrum.len()
+        && table <= buffers.table.len()
         && source.ny() <= buffers.row_blanks.len();
     if fits { Ok(transform) } else { Err(unplanned) }
 }
@@ -168,6 +192,7 @@ impl<T: Real> Pass<'_, T> {
             mask_spectrum,
             row_blanks,
             workers,
+            ..
         } = &mut *self.buffers;
         let (transform, row_blanks) = (&self.transform, &*row_blanks);
         let Self {
@@ -192,7 +217,7 @@ impl<T: Real> Pass<'_, T> {
                 for r in 0..band.ny() {
                     let blanks = row_blanks.get(first + r).copied().unwrap_or_default();
                     rows.finish(worker, r, first + r, blanks)?;
-                    let row = &worker.row[..transform.nx];
+                    let row = transform.pixels(&mut worker.row);
                     samples::store(Isa::best(), row, &mut band, r)?;
                 }
                 Ok(())
@@ -202,17 +227,18 @@ impl<T: Real> Pass<'_, T> {
 }
 
 /// The last step of each row of a plane.
-struct Rows<'a, T: Real> {
-    convolution: &'a Convolution,
-    source: PlaneRef<'a>,
-    transform: &'a Transform<'a, T>,
-    masked: bool,
+pub(super) struct Rows<'a, T: Real> {
+    pub convolution: &'a Convolution,
+    pub source: PlaneRef<'a>,
+    pub transform: &'a Transform<'a, T>,
+    /// Whether the mask is smoothed too.
+    pub masked: bool,
 }
 
 impl<T: Real> Rows<'_, T> {
     /// Leaves the pixels of row `y` of the plane, row `r` of the worker's bands, in the worker's
     /// row. `blanks` of them are blank in the input.
-    fn finish(
+    pub fn finish(
         &self,
         worker: &mut Worker<T>,
         r: usize,
@@ -228,13 +254,14 @@ impl<T: Real> Rows<'_, T> {
             ..
         } = worker;
         self.transform.inverse_row(band, r, row, row_scratch)?;
-        let values = &mut row[..self.transform.nx];
+        let values = self.transform.pixels(row);
         if self.masked {
             self.transform
                 .inverse_row(mask_band, r, other_row, row_scratch)?;
+            let mask = self.transform.pixels(other_row);
             match self.convolution.nan {
-                NanRule::Racs => blank::racs(values, other_row, self.convolution.racs_gain),
-                NanRule::Interpolate => blank::interpolate(values, other_row),
+                NanRule::Racs => blank::racs(values, mask, self.convolution.racs_gain),
+                NanRule::Interpolate => blank::interpolate(values, mask),
                 NanRule::Keep => {}
             }
         } else if blanks > 0 {

@@ -7,8 +7,8 @@ use num_complex::Complex;
 use super::fft2::BAND_ROWS;
 use super::plans::{ColumnPlan, Planner, RowPlan};
 use crate::convolve::{BackendError, Job, Workload};
-use crate::kernel::{GaussianTransfer, Grid};
-use crate::plan::{Convolution, NanRule};
+use crate::kernel::GaussianTransfer;
+use crate::plan::{ColumnMethod, Convolution, NanRule, Strips};
 use crate::plane::Real;
 
 /// Where transfer functions are cut to zero, as an exponent. What lies below changes nothing in
@@ -39,9 +39,14 @@ pub(super) fn column_stride(ny: usize) -> Option<usize> {
     }
 }
 
-/// Values in a spectrum of `columns` columns of `grid`.
-pub(super) fn spectrum_length(columns: usize, grid: &Grid) -> Option<usize> {
-    column_stride(grid.ny)?.checked_mul(columns)
+/// Values in a spectrum of `columns` columns of `length` rows.
+fn spectrum_length(columns: usize, length: usize) -> Option<usize> {
+    column_stride(length)?.checked_mul(columns)
+}
+
+/// Rings that strips of `block` rows need: one a thread, as far as there are blocks.
+pub(super) fn rings(workers: usize, ny: usize, block: usize) -> usize {
+    workers.min(ny.div_ceil(block.max(1)))
 }
 
 /// The plans and the buffer lengths, in elements, that suit every job of a workload.
@@ -51,6 +56,7 @@ pub(super) struct Layout<T: Real> {
     spectrum: usize,
     mask_spectrum: usize,
     row_blanks: usize,
+    table: usize,
     workers: usize,
     worker: WorkerLayout,
 }
@@ -63,6 +69,7 @@ struct WorkerLayout {
     row: usize,
     row_scratch: usize,
     column: usize,
+    strip: usize,
     column_scratch: usize,
 }
 
@@ -75,6 +82,7 @@ impl<T: Real> Layout<T> {
             spectrum: 0,
             mask_spectrum: 0,
             row_blanks: 0,
+            table: 0,
             workers: workload.threads_per_lane(),
             worker: WorkerLayout::default(),
         };
@@ -86,7 +94,10 @@ impl<T: Real> Layout<T> {
 
     fn include(&mut self, job: &Job, planner: &Planner<T>) -> Option<()> {
         let grid = &job.convolution.grid;
-        let spectrum = spectrum_length(columns_kept::<T>(&job.convolution), grid)?;
+        let spectrum = match job.convolution.columns {
+            ColumnMethod::Full => self.include_full(job, planner)?,
+            ColumnMethod::Strips(strips) => self.include_strips(job, strips, planner)?,
+        };
         let band = grid.half_columns().checked_mul(BAND_ROWS)?;
         self.spectrum = self.spectrum.max(spectrum);
         self.row_blanks = self.row_blanks.max(job.ny);
@@ -96,8 +107,27 @@ impl<T: Real> Layout<T> {
             self.worker.mask_band = self.worker.mask_band.max(band);
         }
         self.include_row(grid.nx, planner);
-        self.include_column(grid.ny, planner);
         Some(())
+    }
+
+    /// The length of the half spectrum.
+    fn include_full(&mut self, job: &Job, planner: &Planner<T>) -> Option<usize> {
+        let length = job.convolution.grid.ny;
+        self.include_column(length, planner);
+        spectrum_length(columns_kept::<T>(&job.convolution), length)
+    }
+
+    /// The length of all rings together, which lie where the spectrum lies for other planes.
+    fn include_strips(&mut self, job: &Job, strips: Strips, planner: &Planner<T>) -> Option<usize> {
+        let Some(block) = strips.block() else {
+            // The lane refuses the plane when it comes.
+            return Some(0);
+        };
+        let kept = columns_kept::<T>(&job.convolution);
+        self.include_column(strips.length, planner);
+        self.worker.strip = self.worker.strip.max(strips.length);
+        self.table = self.table.max(kept.checked_mul(strips.length)?);
+        spectrum_length(kept, strips.length)?.checked_mul(rings(self.workers, job.ny, block))
     }
 
     fn include_row(&mut self, length: usize, planner: &Planner<T>) {
@@ -133,7 +163,7 @@ impl<T: Real> Layout<T> {
         let worker = &self.worker;
         let complex_each = [worker.band, worker.mask_band, worker.row_scratch]
             .into_iter()
-            .chain([worker.column, worker.column_scratch])
+            .chain([worker.column, worker.strip, worker.column_scratch])
             .try_fold(0_usize, usize::checked_add)?;
         let real_each = worker.row.checked_mul(2)?.checked_add(worker.column)?;
         let each = complex_each.checked_mul(2)?.checked_add(real_each)?;
@@ -141,7 +171,8 @@ impl<T: Real> Layout<T> {
             .spectrum
             .checked_add(self.mask_spectrum)?
             .checked_mul(2)?;
-        let values = self.workers.checked_mul(each)?.checked_add(spectra)?;
+        let shared = spectra.checked_add(self.table)?;
+        let values = self.workers.checked_mul(each)?.checked_add(shared)?;
         let flags = self.row_blanks.checked_mul(size_of::<usize>())?;
         let bytes = values.checked_mul(size_of::<V>())?.checked_add(flags)?;
         u64::try_from(bytes).ok()
@@ -165,6 +196,7 @@ impl<T: Real> Layout<T> {
             spectrum: zeros(self.spectrum)?,
             mask_spectrum: zeros(self.mask_spectrum)?,
             row_blanks: zeros(self.row_blanks)?,
+            table: zeros(self.table)?,
             workers,
         })
     }
@@ -180,6 +212,7 @@ impl WorkerLayout {
             row_scratch: zeros(self.row_scratch)?,
             column: zeros(self.column)?,
             factors: zeros(self.column)?,
+            strip: zeros(self.strip)?,
             column_scratch: zeros(self.column_scratch)?,
         })
     }
@@ -187,12 +220,14 @@ impl WorkerLayout {
 
 /// A lane's memory.
 pub(super) struct Buffers<T> {
-    /// The half spectrum, column by column.
+    /// The half spectrum, column by column; or the rings of all workers one after another.
     pub spectrum: Vec<Complex<T>>,
     /// The same of the mask, for the rules that smooth it.
     pub mask_spectrum: Vec<Complex<T>>,
     /// How many pixels of each row of the plane are blank.
     pub row_blanks: Vec<usize>,
+    /// The transfer function on the columns of a strip, column by column.
+    pub table: Vec<T>,
     /// One for each thread.
     pub workers: Vec<Worker<T>>,
 }
@@ -213,6 +248,8 @@ pub(super) struct Worker<T> {
     pub column: Vec<Complex<T>>,
     /// The transfer function on a column.
     pub factors: Vec<T>,
+    /// A convolved column of a strip.
+    pub strip: Vec<Complex<T>>,
     /// For the column transforms.
     pub column_scratch: Vec<Complex<T>>,
 }
@@ -222,7 +259,7 @@ impl<T> Buffers<T> {
     pub fn bytes(&self) -> u64 {
         let shared = bytes_of(&self.spectrum) + bytes_of(&self.mask_spectrum);
         let workers: usize = self.workers.iter().map(Worker::bytes).sum();
-        (shared + bytes_of(&self.row_blanks) + workers) as u64
+        (shared + bytes_of(&self.table) + bytes_of(&self.row_blanks) + workers) as u64
     }
 }
 
@@ -231,6 +268,7 @@ impl<T> Worker<T> {
         let complex = [&self.band, &self.mask_band, &self.row_scratch, &self.column];
         let real = [&self.row, &self.other_row, &self.factors];
         complex.into_iter().map(bytes_of).sum::<usize>()
+            + bytes_of(&self.strip)
             + bytes_of(&self.column_scratch)
             + real.into_iter().map(bytes_of).sum::<usize>()
     }

@@ -13,10 +13,11 @@ mod real;
 mod samples;
 mod share;
 mod simd;
+mod strips;
 mod turn;
 
 use super::{Backend, BackendError, Lane, Workload};
-use crate::plan::{NanRule, Precision};
+use crate::plan::Precision;
 use crate::plane::Real;
 use lane::CpuLane;
 use memory::Layout;
@@ -57,18 +58,12 @@ impl Backend for Cpu {
     }
 }
 
-/// Interpolation divides by weights down to 1e-3, which would bring the error of a transform in
-/// `f32`, 1e-7 of the peak, up to 1e-4.
+/// The precision that suits every plane.
 fn transform_precision(workload: &Workload) -> Precision {
-    let interpolates = workload
-        .jobs()
-        .iter()
-        .any(|job| job.convolution.nan == NanRule::Interpolate);
-    if interpolates {
-        Precision::F64
-    } else {
-        workload.precision()
-    }
+    let pixels = workload.precision();
+    let jobs = workload.jobs().iter();
+    jobs.map(|job| job.convolution.nan.transform_precision(pixels))
+        .fold(pixels, Precision::max)
 }
 
 fn lane_bytes<T: Real>(workload: &Workload, planner: &Planner<T>) -> u64 {

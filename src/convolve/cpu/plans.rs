@@ -153,8 +153,11 @@ impl<T: Real> ColumnPlan<T> {
     /// Complex values of working memory that either direction needs. For a length with a large
     /// prime factor that is several times the length.
     pub fn scratch_length(&self) -> usize {
-        let forward = self.forward.get_outofplace_scratch_len();
-        forward.max(self.inverse.get_outofplace_scratch_len())
+        let forward = &self.forward;
+        let needed = forward.get_outofplace_scratch_len();
+        needed
+            .max(forward.get_immutable_scratch_len())
+            .max(self.inverse.get_outofplace_scratch_len())
     }
 }
 

@@ -36,12 +36,24 @@ pub(super) fn rows_to_columns<T: Real>(
     let count = columns.len() / stride;
     for_lines_ahead(columns, stride, first.1, will_write);
     for (r, row) in band.chunks_exact(width).take(BAND_ROWS).enumerate() {
-        for (column, &value) in tile.iter_mut().zip(&row[first.0..first.0 + count]) {
+        let row = &row[first.0..first.0 + count];
+        // Whole tiles have lengths that the compiler knows, which spares calls of memcpy.
+        if let Some(run) = row.first_chunk::<TILE_COLUMNS>() {
+            for (column, &value) in tile.iter_mut().zip(run) {
+                column[r] = value;
+            }
+            continue;
+        }
+        for (column, &value) in tile.iter_mut().zip(row) {
             column[r] = value;
         }
     }
     for (column, values) in columns.chunks_exact_mut(stride).zip(&tile) {
-        column[first.1..first.1 + rows].copy_from_slice(&values[..rows]);
+        let column = &mut column[first.1..first.1 + rows];
+        match column.first_chunk_mut::<BAND_ROWS>() {
+            Some(run) => *run = *values,
+            None => column.copy_from_slice(&values[..rows]),
+        }
     }
 }
 
@@ -61,11 +73,22 @@ pub(super) fn columns_to_rows<T: Real>(
         let count = columns.len() / stride;
         for_lines_ahead(columns, stride, first_row, will_read);
         for (values, column) in tile.iter_mut().zip(columns.chunks_exact(stride)) {
-            values[..rows].copy_from_slice(&column[first_row..first_row + rows]);
+            let column = &column[first_row..first_row + rows];
+            match column.first_chunk::<BAND_ROWS>() {
+                Some(run) => *values = *run,
+                None => values[..rows].copy_from_slice(column),
+            }
         }
         let first = group * TILE_COLUMNS;
         for (r, row) in band.chunks_exact_mut(width).take(BAND_ROWS).enumerate() {
-            for (value, column) in row[first..first + count].iter_mut().zip(&tile) {
+            let row = &mut row[first..first + count];
+            if let Some(run) = row.first_chunk_mut::<TILE_COLUMNS>() {
+                for (value, column) in run.iter_mut().zip(&tile) {
+                    *value = column[r];
+                }
+                continue;
+            }
+            for (value, column) in row.iter_mut().zip(&tile) {
                 *value = column[r];
             }
         }
