@@ -253,3 +253,36 @@ fn no_prefix_and_no_suffix_beside_the_input_is_refused() {
         .run()
         .fails(2, &["../"]);
 }
+
+/// A wholly blank plane was an exception to the rules that look at the smoothed mask. The counts
+/// are those of the formulas in numpy, with `scripts/smoothed.py`'s transform.
+#[test]
+fn a_wholly_blank_plane_follows_its_rule() {
+    let bench = Bench::new();
+    let grid = Grid::default();
+    let blank = Samples::f32(&vec![f64::NAN; grid.pixels()]);
+    bench.put(
+        "c",
+        &[Hdu::primary(&[grid.nx, grid.ny], &blank, &image_cards(OLD))],
+    );
+    let all = grid.pixels();
+    for (edge, nan, blanks) in [
+        ("zero", "keep", all),
+        ("zero", "racs", 4164),
+        ("zero", "interpolate", 920),
+        ("wrap", "racs", all),
+        ("wrap", "interpolate", all),
+    ] {
+        let run = bench
+            .smooth_to(TGT)
+            .args(["--overwrite", "--edge", edge, "--nan", nan]);
+        run.file("c").run().ok();
+        let pixels = bench.read("c").primary().pixels();
+        let found = pixels.iter().filter(|v| v.is_nan()).count();
+        assert_eq!(found, blanks, "{edge} {nan}");
+        assert!(
+            pixels.iter().all(|v| v.is_nan() || *v == 0.0),
+            "{edge} {nan}"
+        );
+    }
+}

@@ -65,7 +65,7 @@ impl<T: Real> Lane for CpuLane<T> {
             buffers: &mut self.buffers,
         };
         let blanks = pass.load_image()?;
-        if blanks == source.nx() * source.ny() {
+        if blanks == source.nx() * source.ny() && convolution.keeps_blank() {
             slot.fill_blank();
             return Ok(());
         }
@@ -122,8 +122,19 @@ fn transform<'a, T: Real>(
     let fits = spectrum <= buffers.spectrum.len()
         && masks <= buffers.mask_spectrum.len()
         && table <= buffers.table.len()
-        && source.ny() <= buffers.row_blanks.len();
+        && source.ny() <= buffers.row_blanks.len()
+        && buffers
+            .workers
+            .iter()
+            .all(|worker| holds_bands(worker, convolution));
     if fits { Ok(transform) } else { Err(unplanned) }
+}
+
+/// Whether a worker has room for a band of rows, and where the rule asks for it of the mask.
+fn holds_bands<T>(worker: &Worker<T>, convolution: &Convolution) -> bool {
+    let band = convolution.grid.half_columns() * BAND_ROWS;
+    let masked = convolution.nan != NanRule::Keep;
+    band <= worker.band.len() && (!masked || band <= worker.mask_band.len())
 }
 
 /// One plane on its way.
