@@ -254,10 +254,10 @@ fn no_prefix_and_no_suffix_beside_the_input_is_refused() {
         .fails(2, &["../"]);
 }
 
-/// A wholly blank plane was an exception to the rules that look at the smoothed mask. The counts
-/// are those of the formulas in numpy, with `scripts/smoothed.py`'s transform.
+/// With zero edges the smoothed mask of a wholly blank plane falls off at the margin, and a rule
+/// that looked at it alone would make zeros of nothing there.
 #[test]
-fn a_wholly_blank_plane_follows_its_rule() {
+fn a_wholly_blank_plane_stays_blank() {
     let bench = Bench::new();
     let grid = Grid::default();
     let blank = Samples::f32(&vec![f64::NAN; grid.pixels()]);
@@ -265,24 +265,14 @@ fn a_wholly_blank_plane_follows_its_rule() {
         "c",
         &[Hdu::primary(&[grid.nx, grid.ny], &blank, &image_cards(OLD))],
     );
-    let all = grid.pixels();
-    for (edge, nan, blanks) in [
-        ("zero", "keep", all),
-        ("zero", "racs", 4164),
-        ("zero", "interpolate", 920),
-        ("wrap", "racs", all),
-        ("wrap", "interpolate", all),
-    ] {
-        let run = bench
-            .smooth_to(TGT)
-            .args(["--overwrite", "--edge", edge, "--nan", nan]);
-        run.file("c").run().ok();
-        let pixels = bench.read("c").primary().pixels();
-        let found = pixels.iter().filter(|v| v.is_nan()).count();
-        assert_eq!(found, blanks, "{edge} {nan}");
-        assert!(
-            pixels.iter().all(|v| v.is_nan() || *v == 0.0),
-            "{edge} {nan}"
-        );
+    for edge in ["zero", "wrap"] {
+        for nan in ["keep", "racs", "interpolate"] {
+            let run = bench
+                .smooth_to(TGT)
+                .args(["--overwrite", "--edge", edge, "--nan", nan]);
+            run.file("c").run().ok();
+            let pixels = bench.read("c").primary().pixels();
+            assert!(pixels.iter().all(|v| v.is_nan()), "{edge} {nan}");
+        }
     }
 }

@@ -74,7 +74,7 @@ pub fn convolve(pixels: &[f64], nx: usize, convolution: &Convolution) -> Vec<f64
         .iter()
         .map(|v| f64::from(u8::from(!v.is_finite())))
         .collect();
-    if mask.iter().all(|&blank| blank == 1.0) && convolution.keeps_blank() {
+    if mask.iter().all(|&blank| blank == 1.0) {
         return vec![f64::NAN; pixels.len()];
     }
     let smoothed = smooth(&image, nx, convolution, convolution.gain);

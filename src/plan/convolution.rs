@@ -30,13 +30,6 @@ pub struct Convolution {
 }
 
 impl Convolution {
-    /// Whether a plane without any valid pixel stays blank altogether. Outside a zero edge counts
-    /// as valid, so rules that look at the smoothed mask un-blank a margin there.
-    #[must_use]
-    pub fn keeps_blank(&self) -> bool {
-        self.nan == NanRule::Keep || self.edge == Edge::Wrap
-    }
-
     /// The same convolution of images of `nx` × `ny` pixels, by the fastest method that equals it
     /// to this precision of the transform, see
     /// [`NanRule::transform_precision`]: in strips, and where the image repeats in rows of a

@@ -65,7 +65,7 @@ impl<T: Real> Lane for CpuLane<T> {
             buffers: &mut self.buffers,
         };
         let blanks = pass.load_image()?;
-        if blanks == source.nx() * source.ny() && convolution.keeps_blank() {
+        if blanks == source.nx() * source.ny() {
             slot.fill_blank();
             return Ok(());
         }

@@ -71,7 +71,7 @@ impl<T: Real> StripPass<'_, T> {
             workers,
         } = buffers;
         let survey = self.survey(workers)?;
-        if !survey.finite && self.convolution.keeps_blank() {
+        if !survey.finite {
             slot.fill_blank();
             return Ok(());
         }
