@@ -69,7 +69,7 @@ pub trait Lane: Send + fmt::Debug {
 
 /// One kind of plane in a [`Workload`].
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Job {
+pub struct PlaneKind {
     /// Pixels in a row.
     pub nx: usize,
     /// Rows.
@@ -83,7 +83,7 @@ pub struct Job {
 pub struct Workload {
     precision: Precision,
     threads_per_lane: usize,
-    jobs: Vec<Job>,
+    kinds: Vec<PlaneKind>,
 }
 
 impl Workload {
@@ -95,7 +95,7 @@ impl Workload {
         Self {
             precision,
             threads_per_lane: 1,
-            jobs: Vec::new(),
+            kinds: Vec::new(),
         }
     }
 
@@ -110,13 +110,13 @@ impl Workload {
 
     /// Adds a plane of `ny` rows of `nx` pixels. The order does not matter, nor do repetitions.
     pub fn add(&mut self, nx: usize, ny: usize, convolution: Convolution) {
-        let job = Job {
+        let kind = PlaneKind {
             nx,
             ny,
             convolution,
         };
-        if self.jobs.last() != Some(&job) {
-            self.jobs.push(job);
+        if self.kinds.last() != Some(&kind) {
+            self.kinds.push(kind);
         }
     }
 
@@ -134,8 +134,8 @@ impl Workload {
 
     /// The kinds of planes.
     #[must_use]
-    pub fn jobs(&self) -> &[Job] {
-        &self.jobs
+    pub fn kinds(&self) -> &[PlaneKind] {
+        &self.kinds
     }
 }
 

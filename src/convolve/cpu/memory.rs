@@ -6,7 +6,7 @@ use num_complex::Complex;
 
 use super::fft2::BAND_ROWS;
 use super::plans::{ColumnPlan, Planner, RowPlan};
-use crate::convolve::{BackendError, Job, Workload};
+use crate::convolve::{BackendError, PlaneKind, Workload};
 use crate::kernel::GaussianTransfer;
 use crate::plan::{ColumnMethod, Convolution, NanRule, Strips};
 use crate::plane::Real;
@@ -49,7 +49,7 @@ pub(super) fn rings(workers: usize, ny: usize, block: usize) -> usize {
     workers.min(ny.div_ceil(block.max(1)))
 }
 
-/// The plans and the buffer lengths, in elements, that suit every job of a workload.
+/// The plans and the buffer lengths, in elements, that suit every kind of a workload.
 pub(super) struct Layout<T: Real> {
     pub rows: Vec<RowPlan<T>>,
     pub columns: Vec<ColumnPlan<T>>,
@@ -86,23 +86,23 @@ impl<T: Real> Layout<T> {
             workers: workload.threads_per_lane(),
             worker: WorkerLayout::default(),
         };
-        for job in workload.jobs() {
-            layout.include(job, planner)?;
+        for kind in workload.kinds() {
+            layout.include(kind, planner)?;
         }
         Some(layout)
     }
 
-    fn include(&mut self, job: &Job, planner: &Planner<T>) -> Option<()> {
-        let grid = &job.convolution.grid;
-        let spectrum = match job.convolution.columns {
-            ColumnMethod::Full => self.include_full(job, planner)?,
-            ColumnMethod::Strips(strips) => self.include_strips(job, strips, planner)?,
+    fn include(&mut self, kind: &PlaneKind, planner: &Planner<T>) -> Option<()> {
+        let grid = &kind.convolution.grid;
+        let spectrum = match kind.convolution.columns {
+            ColumnMethod::Full => self.include_full(kind, planner)?,
+            ColumnMethod::Strips(strips) => self.include_strips(kind, strips, planner)?,
         };
         let band = grid.half_columns().checked_mul(BAND_ROWS)?;
         self.spectrum = self.spectrum.max(spectrum);
-        self.row_blanks = self.row_blanks.max(job.ny);
+        self.row_blanks = self.row_blanks.max(kind.ny);
         self.worker.band = self.worker.band.max(band);
-        if job.convolution.nan != NanRule::Keep {
+        if kind.convolution.nan != NanRule::Keep {
             self.mask_spectrum = self.mask_spectrum.max(spectrum);
             self.worker.mask_band = self.worker.mask_band.max(band);
         }
@@ -111,23 +111,28 @@ impl<T: Real> Layout<T> {
     }
 
     /// The length of the half spectrum.
-    fn include_full(&mut self, job: &Job, planner: &Planner<T>) -> Option<usize> {
-        let length = job.convolution.grid.ny;
+    fn include_full(&mut self, kind: &PlaneKind, planner: &Planner<T>) -> Option<usize> {
+        let length = kind.convolution.grid.ny;
         self.include_column(length, planner);
-        spectrum_length(columns_kept::<T>(&job.convolution), length)
+        spectrum_length(columns_kept::<T>(&kind.convolution), length)
     }
 
     /// The length of all rings together, which lie where the spectrum lies for other planes.
-    fn include_strips(&mut self, job: &Job, strips: Strips, planner: &Planner<T>) -> Option<usize> {
+    fn include_strips(
+        &mut self,
+        kind: &PlaneKind,
+        strips: Strips,
+        planner: &Planner<T>,
+    ) -> Option<usize> {
         let Some(block) = strips.block() else {
             // The lane refuses the plane when it comes.
             return Some(0);
         };
-        let kept = columns_kept::<T>(&job.convolution);
+        let kept = columns_kept::<T>(&kind.convolution);
         self.include_column(strips.length, planner);
         self.worker.strip = self.worker.strip.max(strips.length);
         self.table = self.table.max(kept.checked_mul(strips.length)?);
-        spectrum_length(kept, strips.length)?.checked_mul(rings(self.workers, job.ny, block))
+        spectrum_length(kept, strips.length)?.checked_mul(rings(self.workers, kind.ny, block))
     }
 
     fn include_row(&mut self, length: usize, planner: &Planner<T>) {

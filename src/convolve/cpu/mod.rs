@@ -61,8 +61,9 @@ impl Backend for Cpu {
 /// The precision that suits every plane.
 fn transform_precision(workload: &Workload) -> Precision {
     let pixels = workload.precision();
-    let jobs = workload.jobs().iter();
-    jobs.map(|job| job.convolution.nan.transform_precision(pixels))
+    let kinds = workload.kinds().iter();
+    kinds
+        .map(|kind| kind.convolution.nan.transform_precision(pixels))
         .fold(pixels, Precision::max)
 }
 
