@@ -145,18 +145,49 @@ impl Beam {
     }
 }
 
+/// To seven digits, as many as a float32 table has; the fields have them all.
 impl fmt::Display for Beam {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            bmaj_arcsec,
-            bmin_arcsec,
-            bpa_deg,
-        } = self;
-        write!(f, "{bmaj_arcsec}\" x {bmin_arcsec}\" at {bpa_deg} deg")
+        let [bmaj, bmin, bpa] = [self.bmaj_arcsec, self.bmin_arcsec, self.bpa_deg].map(shown);
+        write!(f, "{bmaj}\" x {bmin}\" at {bpa} deg")
+    }
+}
+
+fn shown(value: f64) -> String {
+    let magnitude = value.abs().log10().floor();
+    if !(-9.0..=9.0).contains(&magnitude) {
+        return value.to_string();
+    }
+    // Between 0 and 15, as the magnitude has just been checked.
+    let decimals = (6.0 - magnitude).max(0.0) as usize;
+    let text = format!("{value:.decimals$}");
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
     }
 }
 
 /// Whether `beam` is a beam and not a blank entry: see [`Beam::is_usable`].
 pub fn is_usable(beam: &Beam, floor_arcsec: f64) -> bool {
     beam.is_usable(floor_arcsec)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Beam;
+
+    #[test]
+    fn beams_are_shown_to_seven_digits() {
+        let shown = |a, b, pa| Beam::new(a, b, pa).unwrap().to_string();
+        assert_eq!(shown(30.0, 28.0, 20.0), "30\" x 28\" at 20 deg");
+        assert_eq!(
+            shown(16.15401872563846, 0.0513550814, -39.726262666),
+            "16.15402\" x 0.05135508\" at -39.72626 deg"
+        );
+        assert_eq!(
+            shown(1e20, 1e-20, 0.0),
+            "100000000000000000000\" x 0.00000000000000000001\" at 0 deg"
+        );
+        assert_eq!(shown(5.0, 5.0, 77.0), "5\" x 5\" at 0 deg");
+    }
 }
