@@ -276,3 +276,26 @@ fn a_wholly_blank_plane_stays_blank() {
         }
     }
 }
+
+/// Text, or several numbers, where a beam's axis belongs made every channel blank.
+#[test]
+fn a_table_without_a_number_for_each_axis_is_no_beam_table() {
+    let bench = Bench::new();
+    for (i, bmaj) in [
+        Column::new("BMAJ", 'A', None, vec![65.0; 5]),
+        Column::new("BMAJ", 'L', None, vec![84.0; 5]),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let other = |name| Column::new(name, 'E', None, vec![9.0; 5]);
+        let table = Hdu::table("BEAMS", &[bmaj, other("BMIN"), other("BPA")], &Cards::new());
+        let name = format!("c{i}");
+        bench.put(&name, &[cube(&BEAMS5, &casambm()), table]);
+        bench
+            .smooth_to(TGT)
+            .file(&name)
+            .run()
+            .refused(3, &["BEAMS"]);
+    }
+}

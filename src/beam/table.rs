@@ -153,8 +153,14 @@ fn beam_table(hdu: &Hdu) -> Result<Option<Table>, BeamError> {
     let table = Table::of(hdu).map_err(BeamError::Header)?;
     let has_beams = ["BMAJ", "BMIN", "BPA"]
         .iter()
-        .all(|name| table.column(name).is_some());
+        .all(|name| table.column(name).is_some_and(holds_a_number));
     Ok(has_beams.then_some(table))
+}
+
+/// Whether a cell of the column is one number: text, or several numbers, are no axis of a beam.
+fn holds_a_number(column: &Column) -> bool {
+    use CellKind::{F32, F64, I16, I32, I64, U8};
+    column.repeat() == 1 && matches!(column.kind(), U8 | I16 | I32 | I64 | F32 | F64)
 }
 
 /// The first beam table that belongs to the image in HDU `image`.

@@ -76,12 +76,15 @@ impl Column {
             'I' => (v as i16).to_be_bytes().to_vec(),
             'J' => (v as i32).to_be_bytes().to_vec(),
             'K' => (v as i64).to_be_bytes().to_vec(),
+            // One letter, by its code.
+            'A' | 'L' => vec![v as u8],
             other => panic!("no cells of form {other} here"),
         }
     }
 
     fn width(&self) -> usize {
         match self.form {
+            'A' | 'L' => 1,
             'I' => 2,
             'D' | 'K' => 8,
             _ => 4,
