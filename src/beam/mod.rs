@@ -167,11 +167,6 @@ fn shown(value: f64) -> String {
     }
 }
 
-/// Whether `beam` is a beam and not a blank entry: see [`Beam::is_usable`].
-pub fn is_usable(beam: &Beam, floor_arcsec: f64) -> bool {
-    beam.is_usable(floor_arcsec)
-}
-
 #[cfg(test)]
 mod tests {
     use super::Beam;

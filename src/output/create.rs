@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use fits_layout::{Bitpix, Cube, Header, Sum, checksum};
 
 use crate::error::{Error, Stage};
-use crate::output::{Draft, Existing, OutputError};
+use crate::output::{Draft, Existing, OutputError, stamp};
 use crate::plane::PlaneMut;
 
 /// A FITS file with one image, reserved on disk and mapped; its planes can be filled by many
@@ -136,10 +136,6 @@ impl NewImage {
         }
         self.draft.publish()
     }
-}
-
-fn stamp(header: &mut Header, data: Sum) -> Result<(), OutputError> {
-    checksum::stamp(header, data).map_err(|source| OutputError::Header { source })
 }
 
 /// The mandatory cards stand first and in this order (FITS 4.0, 4.4.1.1).

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use fits_layout::{Card, Header, LayoutError, Sum, checksum};
 
 use crate::beam::Beam;
+use crate::output::OutputError;
 use crate::plan::Precision;
 
 /// What the smoothing changes in an image's header.
@@ -89,6 +90,11 @@ impl HeaderEdit<'_> {
         header.set("BMIN", beam.bmin_arcsec() / 3600.0, comment)?;
         header.set("BPA", beam.bpa_deg(), comment)
     }
+}
+
+/// Makes CHECKSUM and DATASUM for data of this sum.
+pub(crate) fn stamp(header: &mut Header, data: Sum) -> Result<(), OutputError> {
+    checksum::stamp(header, data).map_err(|source| OutputError::Header { source })
 }
 
 /// HISTORY holds printable ASCII only (FITS 4.0, 4.4.2.4).

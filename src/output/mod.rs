@@ -11,4 +11,5 @@ pub use create::NewImage;
 pub use draft::{Draft, publish_text};
 pub use error::OutputError;
 pub use header::HeaderEdit;
+pub(crate) use header::stamp;
 pub use name::{Existing, Naming};

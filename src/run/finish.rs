@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use fits_layout::{BLOCK_BYTES, Header, checksum};
+use fits_layout::{BLOCK_BYTES, Header};
 
 use crate::error::{Bug, Error, Stage};
 use crate::journal::Journal;
-use crate::output::{Draft, Existing, OutputError, publish_text};
+use crate::output::{self, Draft, Existing, publish_text};
 use crate::plan::extents::Part;
 use crate::progress::Observer;
 use crate::run::Job;
@@ -115,7 +115,7 @@ fn write_parts(draft: &mut Draft, prepared: &Prepared) -> Result<(), Stage> {
 /// DATASUM and CHECKSUM from the sums of the planes.
 fn stamp(draft: &mut Draft, prepared: &Prepared, journal: &Journal) -> Result<(), Stage> {
     let mut header: Header = prepared.header.clone();
-    checksum::stamp(&mut header, journal.sum()).map_err(|source| OutputError::Header { source })?;
+    output::stamp(&mut header, journal.sum())?;
     let (place, bytes) = (
         prepared.extents.header().unwrap_or_default(),
         header.render(),

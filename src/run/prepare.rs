@@ -12,6 +12,7 @@ use crate::convolve::Cpu;
 use crate::error::{Error, InputError, Stage, ThreadError};
 use crate::image::{BEAM_FLOOR_PX, Image};
 use crate::map::{FileId, Source};
+use crate::output;
 use crate::output::name::{beamlog_of, check_place, part_of, refuse_collisions};
 use crate::output::{Existing, HeaderEdit, OutputError};
 use crate::plan::extents::{Extents, Part};
@@ -432,7 +433,7 @@ fn with_sums(hdu: &[u8]) -> Result<Vec<u8>, Stage> {
     let (mut header, span_bytes) = Header::parse(hdu, 0)?;
     let span = usize::try_from(span_bytes).unwrap_or(usize::MAX);
     let data = hdu.get(span..).unwrap_or_default();
-    checksum::stamp(&mut header, Sum::of(data)).map_err(|source| OutputError::Header { source })?;
+    output::stamp(&mut header, Sum::of(data))?;
     Ok([header.render(), data.to_vec()].concat())
 }
 
