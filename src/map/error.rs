@@ -41,6 +41,13 @@ pub enum MapError {
         /// What the system said.
         source: io::Error,
     },
+    /// Writing failed.
+    Write {
+        /// Where.
+        at_bytes: u64,
+        /// What the system said.
+        source: io::Error,
+    },
     /// A requested range lies outside the map or overlaps the one before it.
     Range {
         /// First byte asked for.
@@ -76,6 +83,9 @@ impl fmt::Display for MapError {
             Self::Reserve { len_bytes, .. } => {
                 write!(f, "{len_bytes} bytes cannot be reserved on its disk")
             }
+            Self::Write { at_bytes, .. } => {
+                write!(f, "cannot be written at byte {at_bytes}")
+            }
             Self::Range {
                 start_bytes,
                 end_bytes,
@@ -95,6 +105,7 @@ impl Error for MapError {
             Self::Open { source }
             | Self::Map { source, .. }
             | Self::Create { source }
+            | Self::Write { source, .. }
             | Self::Reserve { source, .. } => Some(source),
             Self::NotAFile | Self::TooLarge { .. } | Self::Locked | Self::Range { .. } => None,
         }

@@ -41,6 +41,11 @@ pub enum Note {
     AllBlank,
     /// One file in natural mode is at its own target already.
     NaturalAlone,
+    /// The output's folder lies on a network file system: it is written, not mapped.
+    Network {
+        /// What it is called.
+        file_system: &'static str,
+    },
 }
 
 impl Note {
@@ -54,6 +59,7 @@ impl Note {
             Self::NaturalAlone => {
                 Some("--mode total brings all channels to one beam; several files share beams")
             }
+            Self::Network { .. } => Some("--io map maps it all the same"),
             Self::Beam(note) => note.hint(),
             Self::Sky(note) => note.hint(),
             Self::CutOff { .. } | Self::SomeBlank { .. } => None,
@@ -90,6 +96,10 @@ impl fmt::Display for Note {
                 )
             }
             Self::AllBlank => write!(f, "no plane has a usable beam: the output will be blank"),
+            Self::Network { file_system } => write!(
+                f,
+                "the output lies on {file_system}: it is written by position, not mapped"
+            ),
             Self::NaturalAlone => write!(
                 f,
                 "natural mode over one file: each channel is at its own common beam already and \

@@ -1,9 +1,11 @@
 //! The front door: a request becomes a checked and planned job, and the job does its work.
 
+mod behind;
 mod finish;
 mod history;
 mod lanes;
 mod prepare;
+mod store;
 mod tuning;
 
 use std::path::PathBuf;
@@ -11,6 +13,7 @@ use std::time::Instant;
 
 pub use crate::output::{Existing, Naming};
 pub use prepare::prepare;
+pub use store::{Io, Storage, When};
 pub use tuning::Resources;
 
 use rayon::ThreadPool;
@@ -33,6 +36,8 @@ pub struct Request {
     pub naming: Naming,
     /// How much of the machine may be used.
     pub resources: Resources,
+    /// How the outputs are stored.
+    pub storage: Storage,
     /// How this was asked for, for HISTORY; a command line, say.
     pub provenance: Option<String>,
 }

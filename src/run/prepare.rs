@@ -11,13 +11,14 @@ use crate::convolve::Backend;
 use crate::convolve::Cpu;
 use crate::error::{Error, InputError, Stage, ThreadError};
 use crate::image::{BEAM_FLOOR_PX, Image};
-use crate::map::{FileId, Source};
+use crate::map::{FileId, Io, Source, network_file_system};
 use crate::output;
 use crate::output::name::{beamlog_of, check_place, part_of, refuse_collisions};
 use crate::output::{Existing, HeaderEdit, OutputError};
 use crate::plan::extents::{Extents, Part};
 use crate::plan::target::{Wanted, reference, targets};
 use crate::plan::{Facts, FilePlan, HduChoice, Mode, Note, PlanError, Spec, TargetChoice, Targets};
+use crate::run::tuning::machine_memory_bytes;
 use crate::run::{Job, Request, history};
 
 /// One file, ready to be worked on.
@@ -26,6 +27,10 @@ pub(super) struct Prepared {
     pub image: Image,
     pub plan: FilePlan,
     pub existing: Existing,
+    /// How its bytes are stored.
+    pub io: Io,
+    /// Whether they go to the disk at once and leave the page cache.
+    pub writes_behind: bool,
     /// The output's image header; CHECKSUM and DATASUM, where it has them, are not right yet.
     pub header: Header,
     /// Whether they are to be made right.
@@ -370,10 +375,17 @@ fn lay_out(
     });
     let checksum = checksum::is_present(&header);
     let existing = request.naming.existing;
+    plan.notes.extend(network_note(request, &plan.facts.output));
+    let memory_bytes = machine_memory_bytes();
+    let writes_behind = request
+        .storage
+        .writes_behind(extents.len_bytes(), memory_bytes);
     Ok(Prepared {
         image,
         plan,
         existing,
+        io: request.storage.io,
+        writes_behind,
         header,
         checksum,
         table,
@@ -381,6 +393,16 @@ fn lay_out(
         cube,
         beamlog,
     })
+}
+
+/// What is to be said where the output will not be mapped.
+fn network_note(request: &Request, output: &Path) -> Option<Note> {
+    let folder = output
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
+    let file_system = network_file_system(folder)?;
+    (request.storage.io == Io::Auto).then_some(Note::Network { file_system })
 }
 
 fn edited_header(

@@ -91,7 +91,7 @@ fn least_bytes(plan: &FilePlan) -> u64 {
 }
 
 /// The least of the machine's memory and the limits of the cgroups we may be in.
-fn machine_memory_bytes() -> u64 {
+pub(super) fn machine_memory_bytes() -> u64 {
     let limits = [
         meminfo_total_bytes(),
         cgroup_limit_bytes("/sys/fs/cgroup/memory.max"),
