@@ -9,7 +9,7 @@
 //! Nyquist frequency; where it is not, the kernel rings all over the plane.
 
 use crate::kernel::{GaussianTransfer, PixelCovariance};
-use crate::plan::padding::next_smooth;
+use crate::plan::lengths::{Axis, cost, fastest};
 use crate::plan::spec::Precision;
 
 /// How the columns of the spectrum are convolved.
@@ -49,9 +49,6 @@ const LENGTHS: [(usize, usize); 4] = [(256, 104), (384, 160), (512, 256), (1024,
 /// Shorter planes, in lengths of the column transform, are no faster in strips.
 const LEAST_LENGTHS: usize = 2;
 
-/// A row whose length has a prime factor above this is transformed several times slower.
-const LARGEST_FACTOR: usize = 13;
-
 impl ColumnMethod {
     /// The method for planes of `ny` rows and a transform of this precision.
     #[must_use]
@@ -69,21 +66,20 @@ fn strips(kernel: &PixelCovariance, ny: usize, precision: Precision) -> Option<S
 }
 
 /// How an image that repeats is laid out in rows that are transformed fast: their length, and how
-/// many pixels of the image's far end stand before its first pixel. Lengths that are fast already
-/// stay, and so do those of kernels too narrow for a halo: `(nx, 0)`.
+/// many pixels of the image's far end stand before its first pixel. Lengths that are about as fast
+/// as those with a halo stay, and so do those of kernels too narrow for one: `(nx, 0)`.
 #[must_use]
 pub fn wrapped_row(kernel: &PixelCovariance, nx: usize, precision: Precision) -> (usize, usize) {
     haloed_row(kernel, nx, precision).unwrap_or((nx, 0))
 }
 
 fn haloed_row(kernel: &PixelCovariance, nx: usize, precision: Precision) -> Option<(usize, usize)> {
-    if has_small_factors(nx) {
-        return None;
-    }
     let border = GaussianTransfer::new(*kernel, 1.0).border_x();
     let halo = halo(kernel.marginal_fwhm_x_px(), border, precision)?;
-    let length = next_smooth(nx.checked_add(2 * halo)?)?;
-    (length <= nx + nx / 2).then_some((length, halo))
+    let length = fastest(nx.checked_add(2 * halo)?, Axis::Row)?;
+    // The halo itself costs a little, too.
+    let gains = cost(length, Axis::Row) < cost(nx, Axis::Row) / 10 * 9;
+    (gains && length <= nx + nx / 2).then_some((length, halo))
 }
 
 /// Pixels on each side beyond which the kernel is negligible in this precision; `None` if it is
@@ -97,16 +93,6 @@ fn halo(marginal_fwhm_px: f64, border: f64, precision: Precision) -> Option<usiz
     let reach = (widths * marginal_fwhm_px).ceil();
     let is_compact = border <= most && reach <= longest as f64;
     is_compact.then(|| (reach as usize).next_multiple_of(8))
-}
-
-fn has_small_factors(n: usize) -> bool {
-    let mut rest = n.max(1);
-    for factor in 2..=LARGEST_FACTOR {
-        while rest.is_multiple_of(factor) {
-            rest /= factor;
-        }
-    }
-    rest == 1
 }
 
 #[cfg(test)]
@@ -205,11 +191,13 @@ mod tests {
 
     #[test]
     fn only_awkward_rows_of_wide_kernels_get_a_halo() {
-        // 5039 is a prime; 5039 + 2 · 16 = 5071, and 5103 = 3⁶ · 7 comes next.
-        assert_eq!(wrapped_row(&round(6.0), 5039, Precision::F32), (5103, 16));
+        // 5039 is a prime; 5039 + 2 · 16 = 5071, and 5184 = 2⁶ · 3⁴ is the fastest from there on.
+        assert_eq!(wrapped_row(&round(6.0), 5039, Precision::F32), (5184, 16));
         assert_eq!(wrapped_row(&round(4.0), 5039, Precision::F32), (5039, 0));
         assert_eq!(wrapped_row(&round(6.0), 5040, Precision::F32), (5040, 0));
-        assert_eq!(wrapped_row(&round(6.0), 2600, Precision::F32), (2600, 0));
+        // 2600 = 2³ · 5² · 13.
+        assert_eq!(wrapped_row(&round(6.0), 2600, Precision::F32), (2688, 16));
+        assert_eq!(wrapped_row(&round(6.0), 3000, Precision::F32), (3000, 0));
         assert_eq!(wrapped_row(&round(6.0), 31, Precision::F32), (31, 0));
         assert_eq!(wrapped_row(&round(6.0), 0, Precision::F32), (0, 0));
     }
