@@ -50,11 +50,17 @@ pub(super) fn fast_column(
 /// kernel comes in again from the far side, at a distance of at least `least - n + 1` pixels from
 /// where it stands: both lengths have that much ringing at most.
 fn is_free(n: usize, least: usize, rings: impl Fn(f64) -> f64, precision: Precision) -> bool {
+    is_silent(rings((least - n + 1) as f64), precision)
+}
+
+/// Whether twice this much ringing, as a share of a source whose kernel has a gain of 1, is
+/// negligible in this precision: DECISIONS.md, "Padded lengths" and "Strips".
+pub(super) fn is_silent(rings: f64, precision: Precision) -> bool {
     let most = match precision {
         Precision::F32 => 2e-8,
-        Precision::F64 => 1e-13,
+        Precision::F64 => 1e-14,
     };
-    2.0 * rings((least - n + 1) as f64) <= most
+    2.0 * rings <= most
 }
 
 /// The transform lengths for an image of `nx` × `ny` pixels: its own where it repeats

@@ -5,11 +5,12 @@
 //! A strip is a block of rows with a halo of neighbouring rows above and below it, convolved by
 //! itself (overlap-save: Oppenheim and Schafer, Discrete-Time Signal Processing, section 8.7.3).
 //! That equals the convolution of the whole plane as far as the kernel ends within the halo. A
-//! Gaussian sampled in frequency does so only where its transfer function is negligible at the
-//! Nyquist frequency; where it is not, the kernel rings all over the plane.
+//! Gaussian sampled in frequency does so only where its transfer function is small at the Nyquist
+//! frequency; where it is not, the kernel rings all over the plane.
 
 use crate::kernel::{GaussianTransfer, PixelCovariance};
 use crate::plan::lengths::{Axis, cost, fastest};
+use crate::plan::padding::is_silent;
 use crate::plan::spec::Precision;
 
 /// How the columns of the spectrum are convolved.
@@ -43,6 +44,9 @@ impl Strips {
     }
 }
 
+/// The largest halo that is taken because a kernel rings: the most that the shortest transform has.
+const MOST_FOR_RINGING: usize = 48;
+
 /// Lengths of column transforms, and the rows of both halos together that each is for.
 const LENGTHS: [(usize, usize); 4] = [(256, 104), (384, 160), (512, 256), (1024, 512)];
 
@@ -58,8 +62,8 @@ impl ColumnMethod {
 }
 
 fn strips(kernel: &PixelCovariance, ny: usize, precision: Precision) -> Option<Strips> {
-    let border = GaussianTransfer::new(*kernel, 1.0).border_y();
-    let halo = halo(kernel.marginal_fwhm_y_px(), border, precision)?;
+    let rings = |distance| GaussianTransfer::new(*kernel, 1.0).ringing_y(distance);
+    let halo = halo(kernel.marginal_fwhm_y_px(), rings, precision)?;
     let fits = |&&(_, both): &&(usize, usize)| 2 * halo <= both;
     let &(length, _) = LENGTHS.iter().find(fits)?;
     (ny >= LEAST_LENGTHS * length).then_some(Strips { length, halo })
@@ -74,8 +78,8 @@ pub fn wrapped_row(kernel: &PixelCovariance, nx: usize, precision: Precision) ->
 }
 
 fn haloed_row(kernel: &PixelCovariance, nx: usize, precision: Precision) -> Option<(usize, usize)> {
-    let border = GaussianTransfer::new(*kernel, 1.0).border_x();
-    let halo = halo(kernel.marginal_fwhm_x_px(), border, precision)?;
+    let rings = |distance| GaussianTransfer::new(*kernel, 1.0).ringing_x(distance);
+    let halo = halo(kernel.marginal_fwhm_x_px(), rings, precision)?;
     let length = fastest(nx.checked_add(2 * halo)?, Axis::Row)?;
     // The halo itself costs a little, too.
     let gains = cost(length, Axis::Row) < cost(nx, Axis::Row) / 10 * 9;
@@ -83,16 +87,21 @@ fn haloed_row(kernel: &PixelCovariance, nx: usize, precision: Precision) -> Opti
 }
 
 /// Pixels on each side beyond which the kernel is negligible in this precision; `None` if it is
-/// nowhere. Both limits were measured against the full transform: DECISIONS.md, "Strips".
-fn halo(marginal_fwhm_px: f64, border: f64, precision: Precision) -> Option<usize> {
-    let (most, widths) = match precision {
-        Precision::F32 => (1e-8, 2.5),
-        Precision::F64 => (1e-15, 3.5),
+/// nowhere. The widths were measured against the full transform: DECISIONS.md, "Strips".
+fn halo(marginal_fwhm_px: f64, rings: impl Fn(f64) -> f64, precision: Precision) -> Option<usize> {
+    let widths = match precision {
+        Precision::F32 => 2.5,
+        Precision::F64 => 3.5,
     };
     let (_, longest) = LENGTHS[LENGTHS.len() - 1];
     let reach = (widths * marginal_fwhm_px).ceil();
-    let is_compact = border <= most && reach <= longest as f64;
-    is_compact.then(|| (reach as usize).next_multiple_of(8))
+    if !(0.0..=longest as f64).contains(&reach) {
+        return None;
+    }
+    let first = (reach as usize).next_multiple_of(8);
+    (first..=first.max(MOST_FOR_RINGING))
+        .step_by(8)
+        .find(|&halo| is_silent(rings((halo + 1) as f64), precision))
 }
 
 #[cfg(test)]
@@ -120,19 +129,20 @@ mod tests {
 
     #[test]
     fn narrow_kernels_take_the_full_height() {
-        // exp(-π²/(4 ln 2) · w²/4) is 1e-8 at w = 4.55 and 1e-15 at w = 6.23.
-        assert_eq!(lengths(&round(4.5), 4096, Precision::F32), None);
-        assert_eq!(lengths(&round(4.6), 4096, Precision::F32), Some((256, 16)));
-        assert_eq!(lengths(&round(6.2), 4096, Precision::F64), None);
-        assert_eq!(lengths(&round(6.3), 4096, Precision::F64), Some((256, 24)));
+        // What is cut off begins at exp(-π²/(4 ln 2) · w²/4): 3e-5 at w = 3.4, 2e-11 at w = 5.25.
+        assert_eq!(lengths(&round(3.4), 4096, Precision::F32), None);
+        assert_eq!(lengths(&round(3.5), 4096, Precision::F32), Some((256, 48)));
+        assert_eq!(lengths(&round(3.9), 4096, Precision::F32), Some((256, 16)));
+        assert_eq!(lengths(&round(5.25), 4096, Precision::F64), None);
+        assert_eq!(lengths(&round(5.9), 4096, Precision::F64), Some((256, 24)));
     }
 
     #[test]
     fn rotated_kernels_are_as_narrow_as_their_narrowest_cut() {
-        // Along y it is 10 px wide, but at u = -xy/xx · v the transfer falls off with 4 px only.
+        // Along y it is 10 px wide, but at u = -xy/xx · v the transfer falls off with 3 px only.
         let rotated = PixelCovariance {
             xx: 100.0,
-            xy: 91.65,
+            xy: 95.4,
             yy: 100.0,
         };
         assert_eq!(lengths(&rotated, 4096, Precision::F32), None);
@@ -193,7 +203,7 @@ mod tests {
     fn only_awkward_rows_of_wide_kernels_get_a_halo() {
         // 5039 is a prime; 5039 + 2 · 16 = 5071, and 5184 = 2⁶ · 3⁴ is the fastest from there on.
         assert_eq!(wrapped_row(&round(6.0), 5039, Precision::F32), (5184, 16));
-        assert_eq!(wrapped_row(&round(4.0), 5039, Precision::F32), (5039, 0));
+        assert_eq!(wrapped_row(&round(3.4), 5039, Precision::F32), (5039, 0));
         assert_eq!(wrapped_row(&round(6.0), 5040, Precision::F32), (5040, 0));
         // 2600 = 2³ · 5² · 13.
         assert_eq!(wrapped_row(&round(6.0), 2600, Precision::F32), (2688, 16));
