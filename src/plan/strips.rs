@@ -10,8 +10,8 @@
 
 use crate::kernel::{GaussianTransfer, PixelCovariance};
 use crate::plan::lengths::{Axis, cost, fastest};
-use crate::plan::padding::is_silent;
-use crate::plan::spec::Precision;
+use crate::plan::padding::{fast_column, is_silent};
+use crate::plan::spec::{Edge, Precision};
 
 /// How the columns of the spectrum are convolved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -56,8 +56,11 @@ const LEAST_LENGTHS: usize = 2;
 impl ColumnMethod {
     /// The method for planes of `ny` rows and a transform of this precision.
     #[must_use]
-    pub fn choose(kernel: &PixelCovariance, ny: usize, precision: Precision) -> Self {
-        strips(kernel, ny, precision).map_or(Self::Full, Self::Strips)
+    pub fn choose(kernel: &PixelCovariance, ny: usize, edge: Edge, precision: Precision) -> Self {
+        // The full height has a little ringing from beyond an edge, which strips have not.
+        let agrees = edge == Edge::Wrap || fast_column(ny, kernel, precision).is_some();
+        let strips = strips(kernel, ny, precision).filter(|_| agrees);
+        strips.map_or(Self::Full, Self::Strips)
     }
 }
 
@@ -121,7 +124,7 @@ mod tests {
         ny: usize,
         precision: Precision,
     ) -> Option<(usize, usize)> {
-        match ColumnMethod::choose(kernel, ny, precision) {
+        match ColumnMethod::choose(kernel, ny, Edge::Wrap, precision) {
             ColumnMethod::Full => None,
             ColumnMethod::Strips(strips) => Some((strips.length, strips.halo)),
         }
@@ -135,6 +138,14 @@ mod tests {
         assert_eq!(lengths(&round(3.9), 4096, Precision::F32), Some((256, 16)));
         assert_eq!(lengths(&round(5.25), 4096, Precision::F64), None);
         assert_eq!(lengths(&round(5.9), 4096, Precision::F64), Some((256, 24)));
+    }
+
+    #[test]
+    fn strips_and_padded_columns_agree() {
+        let choose =
+            |fwhm_px| ColumnMethod::choose(&round(fwhm_px), 4096, Edge::Zero, Precision::F32);
+        assert_eq!(choose(3.7), ColumnMethod::Full);
+        assert!(choose(3.8) != ColumnMethod::Full);
     }
 
     #[test]

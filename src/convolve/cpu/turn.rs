@@ -16,7 +16,7 @@ pub(super) const TILE_COLUMNS: usize = 8;
 const TILES_AHEAD: usize = 1;
 
 /// Of every processor that this is likely to run on; on another a hint is lost.
-const CACHE_LINE_BYTES: usize = 64;
+pub(super) const CACHE_LINE_BYTES: usize = 64;
 
 /// Values that lie `distance` apart, row after row or column after column.
 pub(super) struct Lines<V> {
