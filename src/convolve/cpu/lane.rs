@@ -1,5 +1,7 @@
 //! One plane through the transforms, with its blanks taken out before and put back after.
 
+mod steps;
+
 use std::fmt;
 
 use super::blank;

@@ -8,6 +8,7 @@ mod blank;
 mod fft2;
 mod lane;
 mod memory;
+pub mod parts;
 mod plans;
 mod real;
 mod samples;

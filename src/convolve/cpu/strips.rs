@@ -11,6 +11,8 @@
 //! rows alone. A band of whole blocks goes to each thread, so the number of threads changes no
 //! bit; the rows of a halo between two bands are transformed twice.
 
+mod steps;
+
 use num_complex::Complex;
 
 use super::blank;
