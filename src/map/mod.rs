@@ -1,4 +1,4 @@
-//! Files as memory: read-only inputs, reserved and mapped outputs. No FITS is known here, and
+//! Files as memory: read-only inputs, reserved and mapped outputs, scratch space. No FITS is known here, and
 //! this is the only room of the CPU path that may contain `unsafe`.
 //!
 //! A map shows what the file holds *now*. Both types promise their callers plain slices, which
@@ -12,10 +12,12 @@
 mod error;
 mod identity;
 mod reserve;
+mod scratch;
 mod source;
 mod target;
 
 pub use error::MapError;
 pub use identity::FileId;
+pub use scratch::Scratch;
 pub use source::Source;
 pub use target::Target;

@@ -46,6 +46,13 @@ impl Strips {
 /// Lengths of column transforms, and the rows of both halos together that each is for.
 const LENGTHS: [(usize, usize); 4] = [(256, 104), (384, 160), (512, 256), (1024, 512)];
 
+/// Twice this and so on are for halos of any width, where memory is short: they are no faster than
+/// the full height.
+const LONGEST_FAST: usize = 1024;
+
+/// Wider halos than this are not tried where speed is wanted.
+const WIDEST_FAST: usize = 512;
+
 /// Shorter planes, in lengths of the column transform, are no faster in strips.
 const LEAST_LENGTHS: usize = 2;
 
@@ -58,11 +65,31 @@ impl ColumnMethod {
     pub fn choose(kernel: &PixelCovariance, ny: usize, precision: Precision) -> Self {
         strips(kernel, ny, precision).map_or(Self::Full, Self::Strips)
     }
+
+    /// The strips for columns whose full height of `rows`, the padding included, needs more memory
+    /// than there is, though they may be slower; `None` where the kernel is too narrow for strips,
+    /// or so wide that they would need no less.
+    #[must_use]
+    pub fn thrifty(kernel: &PixelCovariance, rows: usize, precision: Precision) -> Option<Self> {
+        let border = GaussianTransfer::new(*kernel, 1.0).border_y();
+        let halo = halo(kernel.marginal_fwhm_y_px(), border, precision, rows)?;
+        let both = halo.checked_mul(2)?;
+        let known = LENGTHS.iter().find(|&&(_, most)| both <= most);
+        let longer = || {
+            let doubled = std::iter::successors(Some(LONGEST_FAST), |length| length.checked_mul(2));
+            doubled
+                .take_while(|&length| length < rows)
+                .find(|length| both <= length / 2)
+        };
+        let length = known.map(|&(length, _)| length).or_else(longer)?;
+        // The transfer function of a strip is kept in a table, half as large as its ring.
+        (length + length / 2 < rows).then_some(Self::Strips(Strips { length, halo }))
+    }
 }
 
 fn strips(kernel: &PixelCovariance, ny: usize, precision: Precision) -> Option<Strips> {
     let border = GaussianTransfer::new(*kernel, 1.0).border_y();
-    let halo = halo(kernel.marginal_fwhm_y_px(), border, precision)?;
+    let halo = halo(kernel.marginal_fwhm_y_px(), border, precision, WIDEST_FAST)?;
     let fits = |&&(_, both): &&(usize, usize)| 2 * halo <= both;
     let &(length, _) = LENGTHS.iter().find(fits)?;
     (ny >= LEAST_LENGTHS * length).then_some(Strips { length, halo })
@@ -81,19 +108,18 @@ fn haloed_row(kernel: &PixelCovariance, nx: usize, precision: Precision) -> Opti
         return None;
     }
     let border = GaussianTransfer::new(*kernel, 1.0).border_x();
-    let halo = halo(kernel.marginal_fwhm_x_px(), border, precision)?;
+    let halo = halo(kernel.marginal_fwhm_x_px(), border, precision, WIDEST_FAST)?;
     let length = next_smooth(nx.checked_add(2 * halo)?)?;
     (length <= nx + nx / 2).then_some((length, halo))
 }
 
 /// Pixels on each side beyond which the kernel is negligible in this precision; `None` if it is
-/// nowhere. Both limits were measured against the full transform: DECISIONS.md, "Strips".
-fn halo(marginal_fwhm_px: f64, border: f64, precision: Precision) -> Option<usize> {
+/// nowhere, or only beyond `most` pixels. Both limits were measured against the full transform: DECISIONS.md, "Strips".
+fn halo(marginal_fwhm_px: f64, border: f64, precision: Precision, longest: usize) -> Option<usize> {
     let (most, widths) = match precision {
         Precision::F32 => (1e-8, 2.5),
         Precision::F64 => (1e-15, 3.5),
     };
-    let (_, longest) = LENGTHS[LENGTHS.len() - 1];
     let reach = (widths * marginal_fwhm_px).ceil();
     let is_compact = border <= most && reach <= longest as f64;
     is_compact.then(|| (reach as usize).next_multiple_of(8))
@@ -180,6 +206,30 @@ mod tests {
         assert_eq!(lengths(&round(110.0), 4096, Precision::F32), None);
         assert_eq!(lengths(&round(1e300), 4096, Precision::F32), None);
         assert_eq!(lengths(&round(f64::NAN), 4096, Precision::F32), None);
+    }
+
+    #[test]
+    fn where_memory_is_short_strips_are_taken_for_wide_kernels_and_short_planes_too() {
+        let thrifty = |kernel: f64, rows, precision| {
+            ColumnMethod::thrifty(&round(kernel), rows, precision).map(|method| match method {
+                ColumnMethod::Full => (0, 0),
+                ColumnMethod::Strips(strips) => (strips.length, strips.halo),
+            })
+        };
+        // 2.5 · 110 = 275 -> 280, and 560 rows of both halos are more than half of 1024.
+        assert_eq!(thrifty(110.0, 5000, Precision::F32), Some((2048, 280)));
+        assert_eq!(
+            thrifty(1000.0, 40_000, Precision::F32),
+            Some((16_384, 2504))
+        );
+        assert_eq!(thrifty(6.0, 511, Precision::F32), Some((256, 16)));
+        // No less than the full height.
+        assert_eq!(thrifty(110.0, 3000, Precision::F32), None);
+        assert_eq!(thrifty(6.0, 300, Precision::F32), None);
+        assert_eq!(thrifty(1e300, 40_000, Precision::F32), None);
+        // Too narrow.
+        assert_eq!(thrifty(4.5, 40_000, Precision::F32), None);
+        assert_eq!(thrifty(6.2, 40_000, Precision::F64), None);
     }
 
     #[test]

@@ -14,12 +14,12 @@ use crate::plan::{FilePlan, Task};
 use crate::plane::PlaneMut;
 use crate::progress::Observer;
 use crate::run::prepare::Prepared;
+use crate::run::scratch;
 
-/// What each of `lanes` lanes must be ready for.
-pub(super) fn workload(plan: &FilePlan, threads: usize, lanes: usize) -> Workload {
+/// What each lane must be ready for.
+pub(super) fn workload(plan: &FilePlan) -> Workload {
     let facts = &plan.facts;
-    let threads_per_lane = threads.div_ceil(lanes.max(1));
-    let mut workload = Workload::new(plan.precision).with_threads_per_lane(threads_per_lane);
+    let mut workload = Workload::new(plan.precision).with_threads_per_lane(plan.threads_per_lane);
     for convolution in plan.convolutions() {
         workload.add(facts.nx, facts.ny, *convolution);
     }
@@ -44,7 +44,7 @@ impl Planes<'_> {
     /// planes, so there are exactly as many lane workspaces as planned.
     pub fn fill(&self, pool: &ThreadPool, slots: Vec<&mut [u8]>) -> Result<(), Error> {
         let plan = &self.prepared.plan;
-        let workload = workload(plan, pool.current_num_threads(), plan.lanes);
+        let workload = workload(plan);
         let queue: Queue<'_> = Mutex::new(slots.into_iter().enumerate());
         let (stop, failure) = (AtomicBool::new(false), Mutex::new(None));
         pool.broadcast(|context| {
@@ -101,7 +101,11 @@ impl Planes<'_> {
             Some(Task::Convolve(convolution)) => {
                 let lane = match lane {
                     Some(lane) => lane,
-                    None => lane.insert(self.backend.lane(workload)?),
+                    None => lane.insert(scratch::lane(
+                        self.backend,
+                        workload,
+                        self.prepared.scratch.as_deref(),
+                    )?),
                 };
                 lane.convolve(convolution, input, output)?;
             }

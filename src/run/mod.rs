@@ -3,7 +3,9 @@
 mod finish;
 mod history;
 mod lanes;
+mod machine;
 mod prepare;
+mod scratch;
 mod tuning;
 
 use std::path::PathBuf;

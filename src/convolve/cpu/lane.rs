@@ -10,7 +10,7 @@ use super::samples;
 use super::share::share;
 use super::simd::Isa;
 use super::strips::StripPass;
-use crate::convolve::{BackendError, Lane, Workload, check};
+use crate::convolve::{BackendError, Lane, Storage, Workload, check};
 use crate::kernel::{GaussianTransfer, Grid};
 use crate::plan::{ColumnMethod, Convolution, NanRule};
 use crate::plane::{PlaneMut, PlaneRef, Real};
@@ -26,6 +26,18 @@ impl<T: Real> CpuLane<T> {
         let beyond = BackendError::Memory { bytes: u64::MAX };
         let layout = Layout::of(workload, planner).ok_or(beyond)?;
         let buffers = layout.allocate()?;
+        Ok(Self { layout, buffers })
+    }
+
+    /// The same with lent spectra.
+    pub fn new_in(
+        workload: &Workload,
+        planner: &Planner<T>,
+        spectra: [Box<dyn Storage>; 2],
+    ) -> Result<Self, BackendError> {
+        let beyond = BackendError::Memory { bytes: u64::MAX };
+        let layout = Layout::of(workload, planner).ok_or(beyond)?;
+        let buffers = layout.allocate_in(spectra)?;
         Ok(Self { layout, buffers })
     }
 }
