@@ -333,7 +333,7 @@ fn plan_error(inputs: &[PathBuf], file: usize, error: PlanError) -> Error {
 /// for each plane a task, its part of the workload, its beams, its slot and its line in the
 /// journal.
 fn held_bytes(image: &Image) -> u64 {
-    const BESIDE_TASKS: u64 = 128;
+    const BESIDE_TASKS: u64 = 192;
     let headers = image.layout().hdus.iter().map(Hdu::header_range);
     let headers: u64 = headers.map(|range| range.end - range.start).sum();
     let plane = (size_of::<Task>() + size_of::<PlaneKind>()) as u64 + BESIDE_TASKS;

@@ -6,7 +6,7 @@ use std::mem::size_of;
 use crate::convolve::Workload;
 use crate::plan::ColumnMethod;
 
-/// Factors that RustFFT 6.4 splits off; a length with any other goes through a longer transform.
+/// Factors that RustFFT 6.4 splits off; what is left of a length may go through a longer one.
 const FACTORS: [usize; 5] = [2, 3, 5, 7, 11];
 
 /// Bytes of all tables of a workload that is transformed in `T`; [`u64::MAX`] if they are beyond
@@ -55,13 +55,10 @@ fn complex_values(length: usize) -> u64 {
             rest /= factor;
         }
     }
-    let length = length as u64;
-    let one_way = if rest == 1 {
-        // The twiddle factors of each level; a level has a fifth or less of the one above it.
-        length.saturating_add(length / 4)
-    } else {
-        // Bluestein's chirp over the next length from twice on, and that one's own tables.
-        length.saturating_mul(7)
-    };
-    one_way.saturating_mul(2)
+    let (length, rest) = (length as u64, rest as u64);
+    // The twiddle factors of each level; a level has a fifth or less of the one above it.
+    let levels = length.saturating_add(length / 4);
+    // Bluestein's chirp over the next length from twice on, and that one's own tables.
+    let awkward = if rest == 1 { 0 } else { rest.saturating_mul(6) };
+    levels.saturating_add(awkward).saturating_mul(2)
 }
