@@ -28,7 +28,7 @@ const THREAD_BYTES: u64 = 64 << 10;
 
 /// As long as a thread's share of the lanes is below this, each thread has a plane of its own;
 /// larger planes are shared. DECISIONS.md, "Lanes and memory", has the numbers.
-const LANE_BYTES_PER_THREAD: u64 = 128 << 20;
+const LANE_BYTES_PER_THREAD: u64 = 64 << 20;
 
 impl Resources {
     /// Threads to start.
