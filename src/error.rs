@@ -182,6 +182,15 @@ impl Stage {
         }
     }
 
+    /// Whether it is the output that refused a plane.
+    pub(crate) fn is_store(&self) -> bool {
+        matches!(
+            self,
+            Self::Plane(PlaneError::Store { .. })
+                | Self::Backend(BackendError::Plane(PlaneError::Store { .. }))
+        )
+    }
+
     fn blame(&self) -> Blame {
         match self {
             Self::Layout(_) | Self::Input(_) | Self::Sky(_) => Blame::Input,
@@ -192,7 +201,9 @@ impl Stage {
             Self::Plan(PlanError::Memory { .. }) => Blame::Machine,
             Self::Plan(_) => Blame::Input,
             Self::Output(error) => error.blame(),
-            Self::Backend(_) | Self::Threads(_) => Blame::Machine,
+            Self::Backend(_) | Self::Threads(_) | Self::Plane(PlaneError::Store { .. }) => {
+                Blame::Machine
+            }
             Self::Plane(_) | Self::Bug(_) => Blame::Bug,
         }
     }

@@ -131,11 +131,9 @@ fn what_is_allowed_is_kept() {
     put_noise(&bench, "double", [700, 600, 2], true);
     let mut lanes = Vec::new();
     for (name, target, allowed) in [
-        ("single", NARROW, "5M"),
+        ("single", NARROW, "6M"),
         ("single", NARROW, "9M"),
         ("single", NARROW, "16M"),
-        ("single", WIDE, "4M"),
-        ("double", NARROW, "9M"),
         ("double", WIDE, "6M"),
     ] {
         let flags = ["--threads", "3", "--memory", allowed];

@@ -316,6 +316,9 @@ fn flags_threads_and_memory_do_not_change_the_bits() {
         ["--threads", "4"],
         ["--memory", "64M"],
         ["--threads", "7"],
+        ["--io", "write"],
+        ["--io", "map"],
+        ["--write-behind", "always"],
     ] {
         bench
             .smooth_to(TGT)

@@ -56,6 +56,13 @@ pub enum MapError {
         /// What the system said.
         source: io::Error,
     },
+    /// Writing failed.
+    Write {
+        /// Where.
+        at_bytes: u64,
+        /// What the system said.
+        source: io::Error,
+    },
     /// A requested range lies outside the map or overlaps the one before it.
     Range {
         /// First byte asked for.
@@ -101,6 +108,9 @@ impl fmt::Display for MapError {
                 "a scratch file of {len_bytes} bytes cannot be had in {}",
                 folder.display()
             ),
+            Self::Write { at_bytes, .. } => {
+                write!(f, "cannot be written at byte {at_bytes}")
+            }
             Self::Range {
                 start_bytes,
                 end_bytes,
@@ -121,6 +131,7 @@ impl Error for MapError {
             | Self::Map { source, .. }
             | Self::Create { source }
             | Self::Reserve { source, .. }
+            | Self::Write { source, .. }
             | Self::Scratch { source, .. } => Some(source),
             Self::NotAFile
             | Self::TooLarge { .. }

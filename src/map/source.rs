@@ -1,11 +1,12 @@
 //! A read-only map of a whole input.
 
 use std::fs::File;
+use std::ops::Range;
 use std::path::Path;
 
 use memmap2::Mmap;
 
-use super::{FileId, MapError};
+use super::{FileId, MapError, advice};
 
 /// A whole file, mapped read-only.
 #[derive(Debug)]
@@ -49,6 +50,20 @@ impl Source {
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.map
+    }
+
+    /// Lets go of the pages of `range`, here and in the page cache; the next look reads them from
+    /// the disk again. `file` is this file, opened once more.
+    pub fn let_go(&self, file: &File, range: &Range<u64>) {
+        let length = self.map.len();
+        let start = usize::try_from(range.start).unwrap_or(length).min(length);
+        let end = usize::try_from(range.end).unwrap_or(length).min(length);
+        let Some(bytes) = self.map.get(start..end) else {
+            return;
+        };
+        // SAFETY: the bytes are part of our own read-only map.
+        unsafe { advice::unmap_pages(bytes.as_ptr(), bytes.len()) };
+        advice::let_go(file, range);
     }
 
     /// Which file this is.

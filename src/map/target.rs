@@ -1,20 +1,38 @@
-//! A mapped output whose blocks are reserved, handed out as disjoint slots.
+//! An output whose blocks are reserved, mapped or written by position, handed out as disjoint
+//! slots.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::ops::Range;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 use memmap2::{MmapMut, MmapOptions};
 
-use super::reserve::reserve;
+use super::behind::Behind;
+use super::filesystem::network_file_system;
+use super::reserve::{Reserve, reserve};
+use super::slot::Slot;
 use super::{FileId, MapError};
 
-/// A file being made: reserved, mapped and locked against a second writer.
+/// How bytes get into an output.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Io {
+    /// Mapped, where its file system is local and can map; written by position elsewhere.
+    #[default]
+    Auto,
+    /// Mapped: bytes are made where they belong.
+    Map,
+    /// Written by position, from small buffers.
+    Write,
+}
+
+/// A file being made: reserved, and locked against a second writer.
 #[derive(Debug)]
 pub struct Target {
-    map: MmapMut,
+    /// `None` if it is written by position.
+    map: Option<MmapMut>,
     file: File,
+    len_bytes: u64,
 }
 
 impl Target {
@@ -26,12 +44,22 @@ impl Target {
     /// # Errors
     /// [`MapError::Create`], [`MapError::Locked`], [`MapError::Reserve`], [`MapError::TooLarge`],
     /// [`MapError::Map`]. After all but the first two the file is gone.
-    pub fn create(path: &Path, len_bytes: u64) -> Result<Self, MapError> {
+    pub fn create(path: &Path, len_bytes: u64, io: Io) -> Result<Self, MapError> {
         if usize::try_from(len_bytes).is_err() {
             return Err(MapError::TooLarge { len_bytes });
         }
         let file = open_locked(path)?;
-        Self::reserved(file, len_bytes).map_err(|(file, error)| {
+        let made = match io {
+            Io::Map => Self::mapped(file, len_bytes),
+            Io::Write => Self::written(file, len_bytes),
+            Io::Auto if network_file_system(path).is_some() => Self::written(file, len_bytes),
+            Io::Auto => Self::mapped(file, len_bytes).or_else(|(file, error)| match error {
+                // A file system that cannot map for writing.
+                MapError::Map { .. } => Self::written(file, len_bytes),
+                error => Err((file, error)),
+            }),
+        };
+        made.map_err(|(file, error)| {
             // While the lock is held, so that it is no other run's file that goes.
             let _ = std::fs::remove_file(path);
             drop(file);
@@ -40,8 +68,8 @@ impl Target {
     }
 
     /// On failure the file comes back, its lock still held.
-    fn reserved(file: File, len_bytes: u64) -> Result<Self, (File, MapError)> {
-        if let Err(source) = reserve(&file, len_bytes) {
+    fn mapped(file: File, len_bytes: u64) -> Result<Self, (File, MapError)> {
+        if let Err(source) = reserve(&file, len_bytes, Reserve::Surely) {
             return Err((file, MapError::Reserve { len_bytes, source }));
         }
         // `create` has checked that the length is a `usize`.
@@ -51,32 +79,81 @@ impl Target {
         // end; and `open_locked` has locked it against other runs of ours (or the file system has
         // no locks, and the user's promise stands alone), so nothing else writes or maps it.
         match unsafe { options.map_mut(&file) } {
-            Ok(map) => Ok(Self { map, file }),
+            Ok(map) => Ok(Self {
+                map: Some(map),
+                file,
+                len_bytes,
+            }),
             Err(source) => Err((file, MapError::Map { len_bytes, source })),
         }
     }
 
-    /// All bytes, to be written.
-    pub fn bytes_mut(&mut self) -> &mut [u8] {
-        &mut self.map
+    /// As above, without a map.
+    fn written(file: File, len_bytes: u64) -> Result<Self, (File, MapError)> {
+        match reserve(&file, len_bytes, Reserve::IfPossible) {
+            Ok(()) => Ok(Self {
+                map: None,
+                file,
+                len_bytes,
+            }),
+            Err(source) => Err((file, MapError::Reserve { len_bytes, source })),
+        }
     }
 
-    /// All bytes.
+    /// All bytes; `None` where they are written by position.
     #[must_use]
-    pub fn bytes(&self) -> &[u8] {
-        &self.map
+    pub fn bytes(&self) -> Option<&[u8]> {
+        self.map.as_deref()
+    }
+
+    /// Stores `bytes` at byte `at` of the file.
+    ///
+    /// # Errors
+    /// [`MapError::Range`] where they do not fit, [`MapError::Write`].
+    pub fn write_at(&mut self, at: u64, bytes: &[u8]) -> Result<(), MapError> {
+        let end = at.saturating_add(bytes.len() as u64);
+        let range = MapError::Range {
+            start_bytes: at,
+            end_bytes: end,
+            free_from_bytes: 0,
+            len_bytes: self.len_bytes,
+        };
+        if end > self.len_bytes {
+            return Err(range);
+        }
+        // Of a map too: a first touch would start the page cache reading ahead.
+        self.file
+            .write_all_at(bytes, at)
+            .map_err(|source| MapError::Write {
+                at_bytes: at,
+                source,
+            })
     }
 
     /// The bytes of each range, which must ascend and not overlap: slots that threads can fill at
-    /// the same time.
+    /// the same time; and what writes them to the disk behind the threads.
     ///
     /// # Errors
     /// [`MapError::Range`] for a range that goes back or leaves the file.
-    pub fn slots<I>(&mut self, ranges: I) -> Result<Vec<&mut [u8]>, MapError>
+    pub fn slots<I>(&mut self, ranges: I) -> Result<(Vec<Slot<'_>>, Behind<'_>), MapError>
     where
         I: IntoIterator<Item = Range<u64>>,
     {
-        disjoint(&mut self.map, ranges)
+        let file = &self.file;
+        let behind = Behind::new(file, self.map.as_deref());
+        let ranges = ascending(ranges, self.len_bytes)?;
+        let memory = match &mut self.map {
+            Some(map) => disjoint(map, &ranges)?.into_iter().map(Some).collect(),
+            None => Vec::new(),
+        };
+        let memory = memory.into_iter().chain(std::iter::repeat_with(|| None));
+        let slots = ranges.into_iter().zip(memory).map(|(range, memory)| Slot {
+            file,
+            range,
+            memory,
+        });
+        let slots = slots.collect();
+        Ok((slots, behind))
     }
 
     /// Unmaps it and keeps it locked: the lock ends when the value returned is dropped.
@@ -124,25 +201,43 @@ fn open_locked(path: &Path) -> Result<File, MapError> {
     Err(MapError::Locked)
 }
 
-fn disjoint<I>(bytes: &mut [u8], ranges: I) -> Result<Vec<&mut [u8]>, MapError>
+/// The ranges, after a check that each begins where the one before it ends or later, and that the
+/// last ends within the file.
+fn ascending<I>(ranges: I, len_bytes: u64) -> Result<Vec<Range<u64>>, MapError>
 where
     I: IntoIterator<Item = Range<u64>>,
 {
+    let mut free_from_bytes = 0;
+    let checked = ranges.into_iter().map(|range| {
+        let Range { start, end } = range;
+        if start < free_from_bytes || end < start || end > len_bytes {
+            return Err(MapError::Range {
+                start_bytes: start,
+                end_bytes: end,
+                free_from_bytes,
+                len_bytes,
+            });
+        }
+        free_from_bytes = end;
+        Ok(range)
+    });
+    checked.collect()
+}
+
+/// The bytes of ranges that ascend.
+fn disjoint<'b>(bytes: &'b mut [u8], ranges: &[Range<u64>]) -> Result<Vec<&'b mut [u8]>, MapError> {
     let len_bytes = bytes.len() as u64;
     let mut rest = bytes;
     let mut free_from_bytes = 0;
-    let mut slots = Vec::new();
-    for Range { start, end } in ranges {
+    let mut slots = Vec::with_capacity(ranges.len());
+    for &Range { start, end } in ranges {
         let wrong = MapError::Range {
             start_bytes: start,
             end_bytes: end,
             free_from_bytes,
             len_bytes,
         };
-        if start < free_from_bytes || end < start || end > len_bytes {
-            return Err(wrong);
-        }
-        // Both differences are at most `rest.len()`, which is a `usize`.
+        // Both differences are at most the file's length, which is a `usize`.
         let (skip, take) = ((start - free_from_bytes) as usize, (end - start) as usize);
         let Some((_, after)) = rest.split_at_mut_checked(skip) else {
             return Err(wrong);
@@ -164,19 +259,15 @@ mod tests {
     #[test]
     fn slots_are_where_they_were_asked_for() {
         let mut bytes = *b"0123456789";
-        let slots = disjoint(&mut bytes, [1..3, 3..4, 7..10]).unwrap();
+        let slots = disjoint(&mut bytes, &[1..3, 3..4, 7..10]).unwrap();
         assert_eq!(slots, [&b"12"[..], b"3", b"789"]);
     }
 
     #[test]
     fn overlapping_or_outside_is_refused() {
-        let mut bytes = [0; 10];
         let backwards = Range { start: 4, end: 3 };
         for ranges in [[2..5, 4..6], [0..1, 5..11], [backwards, 8..9]] {
-            assert!(matches!(
-                disjoint(&mut bytes, ranges),
-                Err(MapError::Range { .. })
-            ));
+            assert!(matches!(ascending(ranges, 10), Err(MapError::Range { .. })));
         }
     }
 
@@ -184,10 +275,14 @@ mod tests {
     fn a_second_writer_is_refused_while_the_first_lives() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.part");
-        let first = Target::create(&path, 5000).unwrap();
-        assert!(matches!(Target::create(&path, 10), Err(MapError::Locked)));
+        let first = Target::create(&path, 5000, Io::Map).unwrap();
+        assert!(matches!(
+            Target::create(&path, 10, Io::Write),
+            Err(MapError::Locked)
+        ));
         drop(first);
-        assert_eq!(Target::create(&path, 10).unwrap().bytes(), [0; 10]);
+        Target::create(&path, 10, Io::Write).unwrap();
+        assert_eq!(std::fs::read(path).unwrap(), [0; 10]);
     }
 
     #[test]
@@ -196,7 +291,7 @@ mod tests {
         let (part, output) = (folder.path().join("x.part"), folder.path().join("x"));
         std::fs::write(&part, "finished").unwrap();
         std::fs::hard_link(&part, &output).unwrap();
-        Target::create(&part, 3).unwrap();
+        Target::create(&part, 3, Io::Auto).unwrap();
         assert_eq!(std::fs::read(&output).unwrap(), b"finished");
     }
 
@@ -207,7 +302,7 @@ mod tests {
         std::fs::write(&other, "precious").unwrap();
         std::os::unix::fs::symlink(&other, &part).unwrap();
         assert!(matches!(
-            Target::create(&part, 3),
+            Target::create(&part, 3, Io::Auto),
             Err(MapError::Create { .. })
         ));
         assert_eq!(std::fs::read(&other).unwrap(), b"precious");
@@ -216,10 +311,12 @@ mod tests {
     #[test]
     fn blocks_are_really_reserved() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("x.part");
-        let _target = Target::create(&path, 1 << 20).unwrap();
-        let metadata = std::fs::metadata(&path).unwrap();
-        assert_eq!(metadata.len(), 1 << 20);
-        assert!(metadata.blocks() * 512 >= 1 << 20);
+        for io in [Io::Map, Io::Write] {
+            let path = folder.path().join("x.part");
+            let _target = Target::create(&path, 1 << 20, io).unwrap();
+            let metadata = std::fs::metadata(&path).unwrap();
+            assert_eq!(metadata.len(), 1 << 20);
+            assert!(metadata.blocks() * 512 >= 1 << 20);
+        }
     }
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use fits_layout::{Bitpix, Cube, Header, Sum, checksum};
 
 use crate::error::{Error, Stage};
+use crate::map::Io;
 use crate::output::{Draft, Existing, OutputError, stamp};
 use crate::plane::PlaneMut;
 
@@ -77,7 +78,7 @@ impl NewImage {
         let cube = cube(&header, bytes.len() as u64)?;
         let data = cube.data_range();
         let len_bytes = data.start.saturating_add(cube.span_bytes());
-        let mut draft = Draft::create(path, len_bytes, existing)?;
+        let mut draft = Draft::create(path, len_bytes, existing, Io::Map)?;
         draft.write_at(0, &bytes)?;
         Ok(Self {
             draft,
@@ -104,15 +105,17 @@ impl NewImage {
             return Ok(Vec::new());
         };
         let ranges = (0..cube.planes()).filter_map(|plane| cube.plane_range(plane));
-        let slots = target
+        let (slots, _) = target
             .slots(ranges)
             .map_err(|error| general(error.into()))?;
         // Both lengths were multiplied into a mapped size, so they fit.
         let (nx, ny) = (cube.nx() as usize, cube.ny() as usize);
-        let plane = |slot| {
-            PlaneMut::new(slot, nx, ny, cube.bitpix()).map_err(|error| general(Stage::from(error)))
+        let plane = |bytes| {
+            PlaneMut::new(bytes, nx, ny, cube.bitpix()).map_err(|error| general(Stage::from(error)))
         };
-        slots.into_iter().map(plane).collect()
+        // It was made with `Io::Map`, so all of them are memory.
+        let bytes = slots.into_iter().filter_map(|slot| slot.memory);
+        bytes.map(plane).collect()
     }
 
     /// Gives the file its name; CHECKSUM and DATASUM are made if the header has them.
@@ -130,7 +133,8 @@ impl NewImage {
             let data = self
                 .draft
                 .target_mut()
-                .and_then(|target| target.bytes().get(range.start as usize..range.end as usize));
+                .and_then(|target| target.bytes())
+                .and_then(|bytes| bytes.get(range.start as usize..range.end as usize));
             stamp(&mut self.header, Sum::of(data.unwrap_or_default()))?;
             self.draft.write_at(0, &self.header.render())?;
         }

@@ -6,11 +6,11 @@ use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use crate::map::Target;
+use crate::map::{Io, MapError, Target};
 use crate::output::OutputError;
 use crate::output::name::{Existing, part_of};
 
-/// An output under way: `NAME.part`, reserved and mapped. Dropped unpublished, it is removed.
+/// An output under way: `NAME.part`, its blocks reserved. Dropped unpublished, it is removed.
 #[derive(Debug)]
 pub struct Draft {
     // Before `target`, which holds the lock: the name goes while no other run can take it over.
@@ -83,13 +83,18 @@ fn no_links(error: &io::Error) -> bool {
 }
 
 impl Draft {
-    /// Reserves and maps the working file of `output`, `len_bytes` long and zero.
+    /// Reserves the working file of `output`, `len_bytes` long and zero.
     ///
     /// # Errors
     /// [`OutputError::Working`].
-    pub fn create(output: &Path, len_bytes: u64, existing: Existing) -> Result<Self, OutputError> {
+    pub fn create(
+        output: &Path,
+        len_bytes: u64,
+        existing: Existing,
+        io: Io,
+    ) -> Result<Self, OutputError> {
         let path = part_of(output);
-        let target = match Target::create(&path, len_bytes) {
+        let target = match Target::create(&path, len_bytes, io) {
             Ok(target) => target,
             Err(source) => return Err(OutputError::Working { path, source }),
         };
@@ -101,25 +106,27 @@ impl Draft {
         })
     }
 
-    /// The mapped file; `None` once it is published.
+    /// The file; `None` once it is published.
     pub fn target_mut(&mut self) -> Option<&mut Target> {
         self.target.as_mut()
     }
 
-    /// Copies `bytes` to byte `at` of the file.
+    /// Stores `bytes` at byte `at` of the file.
     ///
     /// # Errors
-    /// [`OutputError::Beyond`] where they do not fit.
+    /// [`OutputError::Beyond`] where they do not fit, [`OutputError::Working`] where they cannot
+    /// be written.
     pub fn write_at(&mut self, at: u64, bytes: &[u8]) -> Result<(), OutputError> {
-        let beyond = OutputError::Beyond { at_bytes: at };
-        let start = usize::try_from(at).unwrap_or(usize::MAX);
-        let end = start.saturating_add(bytes.len());
-        let whole = self.target.as_mut().map(Target::bytes_mut);
-        let place = whole
-            .and_then(|whole| whole.get_mut(start..end))
-            .ok_or(beyond)?;
-        place.copy_from_slice(bytes);
-        Ok(())
+        let Some(target) = &mut self.target else {
+            return Err(OutputError::Beyond { at_bytes: at });
+        };
+        target.write_at(at, bytes).map_err(|source| match source {
+            MapError::Range { .. } => OutputError::Beyond { at_bytes: at },
+            source => OutputError::Working {
+                path: self.working.path().to_owned(),
+                source,
+            },
+        })
     }
 
     /// Gives the complete file its final name and returns that.
@@ -177,7 +184,7 @@ mod tests {
     #[test]
     fn nothing_is_left_of_a_dropped_draft() {
         let folder = tempfile::tempdir().unwrap();
-        let draft = Draft::create(&folder.path().join("x"), 9, Existing::Refuse).unwrap();
+        let draft = Draft::create(&folder.path().join("x"), 9, Existing::Refuse, Io::Auto).unwrap();
         assert_eq!(names(folder.path()), ["x.part"]);
         drop(draft);
         assert!(names(folder.path()).is_empty());
@@ -185,17 +192,15 @@ mod tests {
 
     #[test]
     fn a_published_draft_has_its_final_name_only() {
-        let folder = tempfile::tempdir().unwrap();
-        let output = folder.path().join("x");
-        let mut draft = Draft::create(&output, 3, Existing::Refuse).unwrap();
-        draft
-            .target_mut()
-            .unwrap()
-            .bytes_mut()
-            .copy_from_slice(b"abc");
-        assert_eq!(draft.publish().unwrap(), output);
-        assert_eq!(names(folder.path()), ["x"]);
-        assert_eq!(fs::read(&output).unwrap(), b"abc");
+        for io in [Io::Map, Io::Write] {
+            let folder = tempfile::tempdir().unwrap();
+            let output = folder.path().join("x");
+            let mut draft = Draft::create(&output, 3, Existing::Refuse, io).unwrap();
+            draft.write_at(0, b"abc").unwrap();
+            assert_eq!(draft.publish().unwrap(), output);
+            assert_eq!(names(folder.path()), ["x"]);
+            assert_eq!(fs::read(&output).unwrap(), b"abc");
+        }
     }
 
     #[test]
@@ -218,24 +223,27 @@ mod tests {
     #[test]
     fn nothing_is_written_beyond_the_end() {
         let folder = tempfile::tempdir().unwrap();
-        let mut draft = Draft::create(&folder.path().join("x"), 9, Existing::Refuse).unwrap();
-        draft.write_at(7, b"ab").unwrap();
-        assert!(matches!(
-            draft.write_at(8, b"ab"),
-            Err(OutputError::Beyond { at_bytes: 8 })
-        ));
+        for io in [Io::Map, Io::Write] {
+            let output = folder.path().join("x");
+            let mut draft = Draft::create(&output, 9, Existing::Refuse, io).unwrap();
+            draft.write_at(7, b"ab").unwrap();
+            assert!(matches!(
+                draft.write_at(8, b"ab"),
+                Err(OutputError::Beyond { at_bytes: 8 })
+            ));
+        }
     }
 
     #[test]
     fn a_name_taken_meanwhile_is_not_overwritten() {
         let folder = tempfile::tempdir().unwrap();
         let output = folder.path().join("x");
-        let draft = Draft::create(&output, 3, Existing::Refuse).unwrap();
+        let draft = Draft::create(&output, 3, Existing::Refuse, Io::Auto).unwrap();
         fs::write(&output, "precious").unwrap();
         assert!(matches!(draft.publish(), Err(OutputError::Exists)));
         assert_eq!(fs::read(&output).unwrap(), b"precious");
         assert_eq!(names(folder.path()), ["x"]);
-        let draft = Draft::create(&output, 3, Existing::Overwrite).unwrap();
+        let draft = Draft::create(&output, 3, Existing::Overwrite, Io::Auto).unwrap();
         draft.publish().unwrap();
         assert_eq!(fs::read(&output).unwrap(), [0; 3]);
     }

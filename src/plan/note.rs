@@ -62,6 +62,11 @@ pub enum Note {
         /// What is needed, bytes.
         needed_bytes: u64,
     },
+    /// The output's folder lies on a network file system: it is written, not mapped.
+    Network {
+        /// What it is called.
+        file_system: &'static str,
+    },
 }
 
 impl Note {
@@ -75,6 +80,7 @@ impl Note {
             Self::NaturalAlone => {
                 Some("--mode total brings all channels to one beam; several files share beams")
             }
+            Self::Network { .. } => Some("--io map maps it all the same"),
             Self::Beam(note) => note.hint(),
             Self::Sky(note) => note.hint(),
             Self::Thrifty { .. } => Some("a larger --memory may be faster"),
@@ -116,6 +122,10 @@ impl fmt::Display for Note {
                 )
             }
             Self::AllBlank => write!(f, "no plane has a usable beam: the output will be blank"),
+            Self::Network { file_system } => write!(
+                f,
+                "the output lies on {file_system}: it is written by position, not mapped"
+            ),
             Self::NaturalAlone => write!(
                 f,
                 "natural mode over one file: each channel is at its own common beam already and \

@@ -193,7 +193,7 @@ impl Codec {
 }
 
 /// Writes values as big-endian samples of `bitpix`, which is F32 or F64.
-pub(super) fn encode<T: Real>(bitpix: Bitpix, values: &[T], bytes: &mut [u8]) {
+pub(crate) fn encode<T: Real>(bitpix: Bitpix, values: &[T], bytes: &mut [u8]) {
     if bitpix == T::BITPIX {
         T::write_big_endian(values, bytes);
     } else if bitpix == Bitpix::F32 {

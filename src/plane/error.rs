@@ -1,6 +1,7 @@
 //! What a plane, a row or a slot can be refused for.
 
 use std::fmt;
+use std::io;
 
 /// What a plane, a row or a slot can be refused for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +51,15 @@ pub enum PlaneError {
         /// Samples in a row and rows that would be right.
         expected: (usize, usize),
     },
+    /// Rows of an output plane could not be stored.
+    Store {
+        /// Where, in the plane.
+        at_bytes: u64,
+        /// What kind of failure it was.
+        kind: io::ErrorKind,
+        /// What the system called it.
+        os_error: Option<i32>,
+    },
 }
 
 impl fmt::Display for PlaneError {
@@ -86,6 +96,17 @@ impl fmt::Display for PlaneError {
                 "a plane of {} x {} samples where {} x {} were expected",
                 found.0, found.1, expected.0, expected.1
             ),
+            Self::Store {
+                at_bytes,
+                kind,
+                os_error,
+            } => {
+                let error = os_error.map_or(io::Error::from(kind), io::Error::from_raw_os_error);
+                write!(
+                    f,
+                    "cannot be stored at byte {at_bytes} of the plane: {error}"
+                )
+            }
         }
     }
 }

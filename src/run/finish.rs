@@ -6,10 +6,11 @@ use fits_layout::{BLOCK_BYTES, Header};
 
 use crate::error::{Bug, Error, Stage};
 use crate::journal::Journal;
-use crate::output::{self, Draft, Existing, publish_text};
+use crate::output::{self, Draft, Existing, OutputError, publish_text};
 use crate::plan::extents::Part;
 use crate::progress::Observer;
 use crate::run::Job;
+use crate::run::behind::{Origin, WriteBehind};
 use crate::run::lanes::Planes;
 use crate::run::prepare::Prepared;
 
@@ -24,7 +25,8 @@ pub(super) fn make(
     let existing = prepared.existing;
     let failed = |stage: Stage| Error::new(output, stage);
     let len_bytes = prepared.extents.len_bytes();
-    let mut draft = Draft::create(output, len_bytes, existing).map_err(|e| failed(e.into()))?;
+    let mut draft = Draft::create(output, len_bytes, existing, prepared.io)
+        .map_err(|error| failed(error.into()))?;
     write_parts(&mut draft, prepared).map_err(failed)?;
     let journal = Journal::new(prepared.plan.tasks.len());
     let planes = Planes {
@@ -74,8 +76,30 @@ fn fill(job: &Job, planes: &Planes<'_>, draft: &mut Draft) -> Result<(), Error> 
     let target = draft
         .target_mut()
         .ok_or_else(|| failed(unmapped().into()))?;
-    let slots = target.slots(ranges).map_err(|error| failed(error.into()))?;
-    planes.fill(&job.pool, slots)
+    let (slots, behind) = target.slots(ranges).map_err(|error| failed(error.into()))?;
+    if !prepared.writes_behind {
+        return planes.fill(&job.pool, slots, None);
+    }
+    let behind = WriteBehind::new(
+        behind,
+        origin(prepared),
+        cube.data_range(),
+        cube.bitpix().size_bytes(),
+    );
+    let filled = behind.beside(|| planes.fill(&job.pool, slots, Some(&behind)));
+    filled.map_err(|source| failed(OutputError::Write { source }.into()))?
+}
+
+/// Where the samples of the output come from.
+fn origin(prepared: &Prepared) -> Origin<'_> {
+    let image = &prepared.image;
+    let cube = image.cube();
+    Origin::new(
+        image.source(),
+        image.path(),
+        cube.data_range().start,
+        cube.bitpix().size_bytes(),
+    )
 }
 
 /// Nothing gets its final name that is not whole.

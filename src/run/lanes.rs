@@ -4,17 +4,20 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use fits_layout::Sum;
 use rayon::ThreadPool;
 
 use crate::convolve::{Backend, Lane, Workload};
 use crate::error::{Bug, Error, Stage};
 use crate::journal::Journal;
+use crate::map::Slot;
+use crate::output::name::part_of;
 use crate::plan::{FilePlan, Task};
 use crate::plane::PlaneMut;
 use crate::progress::Observer;
+use crate::run::behind::WriteBehind;
 use crate::run::prepare::Prepared;
 use crate::run::scratch;
+use crate::run::store::PlaneStore;
 
 /// What each lane must be ready for.
 pub(super) fn workload(plan: &FilePlan) -> Workload {
@@ -27,7 +30,7 @@ pub(super) fn workload(plan: &FilePlan) -> Workload {
 }
 
 /// Slots waiting for a lane, in file order.
-type Queue<'s> = Mutex<std::iter::Enumerate<std::vec::IntoIter<&'s mut [u8]>>>;
+type Queue<'s> = Mutex<std::iter::Enumerate<std::vec::IntoIter<Slot<'s>>>>;
 
 /// The work on one output's planes.
 pub(super) struct Planes<'a> {
@@ -39,19 +42,36 @@ pub(super) struct Planes<'a> {
     pub sums: bool,
 }
 
+/// What the lanes of one output share.
+struct Work<'w, 's> {
+    workload: Workload,
+    queue: Queue<'s>,
+    behind: Option<&'w WriteBehind<'w>>,
+    stop: AtomicBool,
+}
+
 impl Planes<'_> {
     /// Fills every slot. The first threads of the pool run the lanes; the others help inside
     /// planes, so there are exactly as many lane workspaces as planned.
-    pub fn fill(&self, pool: &ThreadPool, slots: Vec<&mut [u8]>) -> Result<(), Error> {
+    pub fn fill(
+        &self,
+        pool: &ThreadPool,
+        slots: Vec<Slot<'_>>,
+        behind: Option<&WriteBehind<'_>>,
+    ) -> Result<(), Error> {
         let plan = &self.prepared.plan;
-        let workload = workload(plan);
-        let queue: Queue<'_> = Mutex::new(slots.into_iter().enumerate());
-        let (stop, failure) = (AtomicBool::new(false), Mutex::new(None));
+        let work = Work {
+            workload: workload(plan),
+            queue: Mutex::new(slots.into_iter().enumerate()),
+            behind,
+            stop: AtomicBool::new(false),
+        };
+        let failure = Mutex::new(None);
         pool.broadcast(|context| {
             if context.index() < plan.lanes.max(1)
-                && let Err(error) = self.lane(&workload, &queue, &stop)
+                && let Err(error) = self.lane(&work)
             {
-                stop.store(true, Ordering::Relaxed);
+                work.stop.store(true, Ordering::Relaxed);
                 failure
                     .lock()
                     .unwrap_or_else(PoisonError::into_inner)
@@ -65,37 +85,62 @@ impl Planes<'_> {
     }
 
     /// One lane's life. Its memory is allocated before its first convolution and kept.
-    fn lane(&self, workload: &Workload, queue: &Queue<'_>, stop: &AtomicBool) -> Result<(), Error> {
+    fn lane(&self, work: &Work<'_, '_>) -> Result<(), Error> {
         let mut lane = None;
-        while !stop.load(Ordering::Relaxed) {
+        while !work.stop.load(Ordering::Relaxed) {
             // The guard is gone at the end of this statement: no work is done under the lock.
-            let next = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+            let next = work
+                .queue
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .next();
             let Some((plane, slot)) = next else { break };
             let stored = catch_unwind(AssertUnwindSafe(|| {
-                self.store(plane, slot, &mut lane, workload)
+                self.store(plane, slot, &mut lane, work)
             }));
             let stage = match stored {
                 Ok(Ok(())) => continue,
                 Ok(Err(stage)) => stage,
                 Err(panic) => Bug(panic_text(&*panic)).into(),
             };
-            return Err(Error::new(&self.prepared.plan.facts.input, stage).in_plane(plane as u64));
+            return Err(self.failed(stage).in_plane(plane as u64));
         }
         Ok(())
+    }
+
+    /// What could not be stored is about the output, all else about the input.
+    fn failed(&self, stage: Stage) -> Error {
+        let facts = &self.prepared.plan.facts;
+        if stage.is_store() {
+            Error::new(&part_of(&facts.output), stage)
+        } else {
+            Error::new(&facts.input, stage)
+        }
     }
 
     fn store(
         &self,
         plane: usize,
-        slot: &mut [u8],
+        slot: Slot<'_>,
         lane: &mut Option<Box<dyn Lane>>,
-        workload: &Workload,
+        work: &Work<'_, '_>,
     ) -> Result<(), Stage> {
         let plan = &self.prepared.plan;
-        let facts = &plan.facts;
         let input = self.prepared.image.plane_stages(plane as u64)?;
-        let bytes = slot.len() as u64;
-        let mut output = PlaneMut::new(&mut *slot, facts.nx, facts.ny, plan.precision.bitpix())?;
+        let bytes = slot.len_bytes();
+        let store = PlaneStore {
+            file: slot.file,
+            range: slot.range.clone(),
+            sum: self.sums.then(Mutex::default),
+            behind: work.behind,
+        };
+        let shape = (plan.facts.nx, plan.facts.ny);
+        let bitpix = plan.precision.bitpix();
+        let mut output = match slot.memory {
+            Some(bytes) => PlaneMut::mapped(bytes, &store, shape, bitpix)?,
+            // As long as the plane, which can be addressed.
+            None => PlaneMut::written(&store, bytes as usize, shape, bitpix)?,
+        };
         match plan.tasks.get(plane) {
             Some(Task::Copy) => input.copy_exact(&mut output)?,
             Some(Task::Convolve(convolution)) => {
@@ -103,21 +148,16 @@ impl Planes<'_> {
                     Some(lane) => lane,
                     None => lane.insert(scratch::lane(
                         self.backend,
-                        workload,
+                        &work.workload,
                         self.prepared.scratch.as_deref(),
                     )?),
                 };
                 lane.convolve(convolution, input, output)?;
             }
-            Some(Task::Blank) => output.fill_blank(),
+            Some(Task::Blank) => output.fill_blank()?,
             None => return Err(Bug(format!("plane {plane} has no task")).into()),
         }
-        let sum = if self.sums {
-            Sum::of(slot)
-        } else {
-            Sum::default()
-        };
-        self.journal.record(plane, sum);
+        self.journal.record(plane, store.sum());
         self.observer.plane_stored(plan, plane as u64, bytes);
         Ok(())
     }

@@ -1,11 +1,13 @@
 //! The front door: a request becomes a checked and planned job, and the job does its work.
 
+mod behind;
 mod finish;
 mod history;
 mod lanes;
 mod machine;
 mod prepare;
 mod scratch;
+mod store;
 mod tuning;
 
 use std::path::PathBuf;
@@ -13,6 +15,7 @@ use std::time::Instant;
 
 pub use crate::output::{Existing, Naming};
 pub use prepare::prepare;
+pub use store::{Io, Storage, When};
 pub use tuning::Resources;
 
 use rayon::ThreadPool;
@@ -35,6 +38,8 @@ pub struct Request {
     pub naming: Naming,
     /// How much of the machine may be used.
     pub resources: Resources,
+    /// How the outputs are stored.
+    pub storage: Storage,
     /// How this was asked for, for HISTORY; a command line, say.
     pub provenance: Option<String>,
 }

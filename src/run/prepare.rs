@@ -10,7 +10,7 @@ use crate::beam::{Beam, log, table};
 use crate::convolve::{Backend, Cpu, PlaneKind};
 use crate::error::{Error, InputError, Stage, ThreadError};
 use crate::image::{BEAM_FLOOR_PX, Image};
-use crate::map::{FileId, Scratch, Source};
+use crate::map::{FileId, Io, Scratch, Source, network_file_system};
 use crate::output;
 use crate::output::name::{beamlog_of, check_place, part_of, refuse_collisions};
 use crate::output::{Existing, HeaderEdit, OutputError};
@@ -19,6 +19,7 @@ use crate::plan::target::{Wanted, reference, targets};
 use crate::plan::{
     Facts, FilePlan, HduChoice, Mode, Note, PlanError, Spec, TargetChoice, Targets, Task,
 };
+use crate::run::machine;
 use crate::run::{Job, Request, history};
 
 /// One file, ready to be worked on.
@@ -27,6 +28,10 @@ pub(super) struct Prepared {
     pub image: Image,
     pub plan: FilePlan,
     pub existing: Existing,
+    /// How its bytes are stored.
+    pub io: Io,
+    /// Whether they go to the disk at once and leave the page cache.
+    pub writes_behind: bool,
     /// The output's image header; CHECKSUM and DATASUM, where it has them, are not right yet.
     pub header: Header,
     /// Whether they are to be made right.
@@ -403,11 +408,18 @@ fn lay_out(
         // What it is too small for is found out when a lane is made.
         Scratch::create(folder, 1)?;
     }
+    plan.notes.extend(network_note(request, &plan.facts.output));
+    let memory_bytes = machine::memory_bytes();
+    let writes_behind = request
+        .storage
+        .writes_behind(extents.len_bytes(), memory_bytes);
     Ok(Prepared {
         image,
         plan,
         scratch,
         existing,
+        io: request.storage.io,
+        writes_behind,
         header,
         checksum,
         table,
@@ -415,6 +427,16 @@ fn lay_out(
         cube,
         beamlog,
     })
+}
+
+/// What is to be said where the output will not be mapped.
+fn network_note(request: &Request, output: &Path) -> Option<Note> {
+    let folder = output
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
+    let file_system = network_file_system(folder)?;
+    (request.storage.io == Io::Auto).then_some(Note::Network { file_system })
 }
 
 fn edited_header(

@@ -9,7 +9,8 @@ use mmfits::plan::{HduChoice, RefChannel};
 
 use crate::help;
 use crate::values::{
-    self, BeamFromWord, Compat, EdgeWord, ModeWord, NanWord, PrecisionWord, UnitWord,
+    self, BeamFromWord, Compat, EdgeWord, IoWord, ModeWord, NanWord, PrecisionWord, UnitWord,
+    WhenWord,
 };
 
 /// Bring radio images and spectral cubes to a common beam.
@@ -212,6 +213,13 @@ pub struct Running {
     /// The file has no name and goes with the run. Only planes that strips cannot do need it.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub scratch: Option<PathBuf>,
+    /// How the outputs' bytes get into their files; the bytes are the same
+    #[arg(long, value_name = "WAY", value_enum, default_value_t)]
+    pub io: IoWord,
+    /// When to write finished bytes to the disk at once and drop them, and the input they came
+    /// from, from the page cache
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t)]
+    pub write_behind: WhenWord,
     /// Check everything and print the plan, make nothing
     #[arg(short, long)]
     pub dry_run: bool,

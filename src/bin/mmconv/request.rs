@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 
 use mmfits::beam::Beam;
 use mmfits::plan::{Mode, Precision, Rounding, Spec, TargetChoice};
-use mmfits::run::{Existing, Naming, Request, Resources};
+use mmfits::run::{Existing, Naming, Request, Resources, Storage};
 
 use crate::args::{Output, Smooth, Target};
 use crate::failure::Failure;
@@ -48,6 +48,10 @@ pub fn build(args: &Smooth) -> Result<Request, Failure> {
             threads: args.running.threads,
             memory_bytes: args.running.memory,
             scratch: args.running.scratch.clone(),
+        },
+        storage: Storage {
+            io: args.running.io.into(),
+            write_behind: args.running.write_behind.into(),
         },
         provenance: Some(command_line(std::env::args_os())),
     })

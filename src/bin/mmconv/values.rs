@@ -4,6 +4,7 @@
 use clap::ValueEnum;
 use mmfits::beam::source::BeamFrom;
 use mmfits::plan::{Edge, HduChoice, Mode, NanRule, Precision, RefChannel, UnitChoice};
+use mmfits::run::{Io, When};
 
 /// How one common beam is shared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -50,6 +51,50 @@ impl From<BeamFromWord> for BeamFrom {
             BeamFromWord::Cards => Self::Cards,
             BeamFromWord::Header => Self::Header,
             BeamFromWord::History => Self::History,
+        }
+    }
+}
+
+/// How the outputs' bytes get into their files.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum IoWord {
+    /// Mapped on local file systems, written by position on those of a network
+    #[default]
+    Auto,
+    /// Made in place, in a shared map of the output
+    Map,
+    /// Written by position, from small buffers
+    Write,
+}
+
+impl From<IoWord> for Io {
+    fn from(word: IoWord) -> Self {
+        match word {
+            IoWord::Auto => Self::Auto,
+            IoWord::Map => Self::Map,
+            IoWord::Write => Self::Write,
+        }
+    }
+}
+
+/// When something is done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum WhenWord {
+    /// For outputs above a quarter of the machine's memory
+    #[default]
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+impl From<WhenWord> for When {
+    fn from(word: WhenWord) -> Self {
+        match word {
+            WhenWord::Auto => Self::Auto,
+            WhenWord::Always => Self::Always,
+            WhenWord::Never => Self::Never,
         }
     }
 }

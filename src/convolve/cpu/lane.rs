@@ -78,8 +78,7 @@ impl<T: Real> Lane for CpuLane<T> {
         };
         let blanks = pass.load_image()?;
         if blanks == source.nx() * source.ny() {
-            slot.fill_blank();
-            return Ok(());
+            return Ok(slot.fill_blank()?);
         }
         let masked = blanks > 0 && convolution.nan != NanRule::Keep;
         pass.smooth_image()?;
@@ -237,13 +236,14 @@ impl<T: Real> Pass<'_, T> {
                 if masked {
                     transform.turn_back(mask_spectrum, (first, band.ny()), &mut worker.mask_band);
                 }
+                band.begin_rows(0..band.ny())?;
                 for r in 0..band.ny() {
                     let blanks = row_blanks.get(first + r).copied().unwrap_or_default();
                     rows.finish(worker, r, first + r, blanks)?;
                     let row = transform.pixels(&mut worker.row);
-                    samples::store(Isa::best(), row, &mut band, r)?;
+                    samples::store(Isa::best(), row, (&mut band, r), &mut worker.pen)?;
                 }
-                Ok(())
+                Ok(band.end_rows(0..band.ny(), &mut worker.pen)?)
             },
         )
     }

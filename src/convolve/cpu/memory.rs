@@ -10,7 +10,7 @@ use super::plans::{ColumnPlan, Planner, RowPlan};
 use crate::convolve::{BackendError, PlaneKind, Storage, Workload};
 use crate::kernel::GaussianTransfer;
 use crate::plan::{ColumnMethod, Convolution, NanRule, Strips};
-use crate::plane::Real;
+use crate::plane::{Pen, Real};
 
 /// Where transfer functions are cut to zero, as an exponent. What lies below changes nothing in
 /// this precision, but in `f32` it would fill the columns with denormal numbers, at a sixth of
@@ -100,6 +100,8 @@ struct WorkerLayout {
     column: usize,
     strip: usize,
     column_scratch: usize,
+    /// Bytes of the longest row of a slot; zero if there is no plane.
+    stored_row_bytes: usize,
 }
 
 impl<T: Real> Layout<T> {
@@ -132,6 +134,9 @@ impl<T: Real> Layout<T> {
         self.spectrum = self.spectrum.max(spectrum);
         self.row_blanks = self.row_blanks.max(kind.ny);
         self.worker.band = self.worker.band.max(band);
+        // Slots hold f32 or f64, whatever the transform runs in.
+        let stored_row = kind.nx.checked_mul(size_of::<f64>())?;
+        self.worker.stored_row_bytes = self.worker.stored_row_bytes.max(stored_row);
         if kind.convolution.nan != NanRule::Keep {
             self.mask_spectrum = self.mask_spectrum.max(spectrum);
             self.worker.mask_band = self.worker.mask_band.max(band);
@@ -201,8 +206,9 @@ impl<T: Real> Layout<T> {
         let shared = spectra.checked_add(self.table)?;
         let values = self.workers.checked_mul(each)?.checked_add(shared)?;
         let flags = self.row_blanks.checked_mul(size_of::<usize>())?;
+        let pens = Pen::bytes_for(worker.stored_row_bytes).checked_mul(self.workers)?;
         let bytes = values.checked_mul(size_of::<V>())?.checked_add(flags)?;
-        u64::try_from(bytes).ok()
+        u64::try_from(bytes.checked_add(pens)?).ok()
     }
 
     /// Allocates what [`bytes`](Self::bytes) counts.
@@ -262,6 +268,7 @@ impl WorkerLayout {
             factors: zeros(self.column)?,
             strip: zeros(self.strip)?,
             column_scratch: zeros(self.column_scratch)?,
+            pen: Pen::new(self.stored_row_bytes)?,
         })
     }
 }
@@ -300,6 +307,8 @@ pub(super) struct Worker<T> {
     pub strip: Vec<Complex<T>>,
     /// For the column transforms.
     pub column_scratch: Vec<Complex<T>>,
+    /// Gathers rows for slots that are written by position.
+    pub pen: Pen,
 }
 
 impl<T> Buffers<T> {
@@ -318,6 +327,7 @@ impl<T> Worker<T> {
         complex.into_iter().map(bytes_of).sum::<usize>()
             + bytes_of(&self.strip)
             + bytes_of(&self.column_scratch)
+            + self.pen.bytes()
             + real.into_iter().map(bytes_of).sum::<usize>()
     }
 }

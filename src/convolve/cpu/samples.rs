@@ -7,7 +7,7 @@ use fits_layout::Bitpix;
 
 use super::blank;
 use super::simd::Isa;
-use crate::plane::{PlaneError, PlaneMut, PlaneRef, Real};
+use crate::plane::{Pen, PlaneError, PlaneMut, PlaneRef, Real, encode};
 
 /// Samples whose blanks are counted in 32 bits, as many to a vector as there are samples.
 const COUNTED: usize = 1024;
@@ -52,16 +52,21 @@ pub(super) fn keep<T: Real>(
 pub(super) fn store<T: Real>(
     isa: Isa,
     row: &[T],
-    slot: &mut PlaneMut<'_>,
-    y: usize,
+    (slot, y): (&mut PlaneMut<'_>, usize),
+    pen: &mut Pen,
 ) -> Result<(), PlaneError> {
-    if slot.bitpix() == T::BITPIX && row.len() == slot.nx() {
-        let stored = slot.row_bytes_mut(y)?;
-        if store_plain(isa, row, stored).is_some() {
-            return Ok(());
-        }
+    if row.len() != slot.nx() {
+        return Err(PlaneError::RowLength {
+            found: row.len(),
+            nx: slot.nx(),
+        });
     }
-    slot.write_row(y, row)
+    let bitpix = slot.bitpix();
+    let stored = slot.row_room(y, pen)?;
+    if bitpix != T::BITPIX || store_plain(isa, row, stored).is_none() {
+        encode(bitpix, row, stored);
+    }
+    Ok(())
 }
 
 /// Whether samples are values of the transform's own type as they stand.
@@ -194,6 +199,10 @@ mod tests {
             .collect()
     }
 
+    fn pen() -> Pen {
+        Pen::new(1).unwrap()
+    }
+
     fn bits<T: Real>(values: &[T]) -> Vec<u8> {
         bytemuck::cast_slice(values).to_vec()
     }
@@ -221,7 +230,7 @@ mod tests {
                 assert_eq!(bits(&row), bits(&kept), "{isa:?} {nx}");
                 let mut written = vec![1; shifted.len()];
                 let mut slot = PlaneMut::new(&mut written[1..], nx, 1, T::BITPIX).unwrap();
-                store(isa, &values, &mut slot, 0).unwrap();
+                store(isa, &values, (&mut slot, 0), &mut pen()).unwrap();
                 assert_eq!(written[1..], stored, "{isa:?} {nx}");
             }
         }
@@ -243,8 +252,8 @@ mod tests {
         assert!(keep(isa, (&source, 0), &mut [0.0_f32; 4], &mut [0.0; 4]).is_err());
         let mut bytes = [0; 12];
         let mut slot = PlaneMut::new(&mut bytes, 3, 1, Bitpix::F32).unwrap();
-        assert!(store(isa, &[0.0_f32; 2], &mut slot, 0).is_err());
-        assert!(store(isa, &[0.0_f32; 3], &mut slot, 1).is_err());
+        assert!(store(isa, &[0.0_f32; 2], (&mut slot, 0), &mut pen()).is_err());
+        assert!(store(isa, &[0.0_f32; 3], (&mut slot, 1), &mut pen()).is_err());
     }
 
     #[test]
@@ -263,7 +272,7 @@ mod tests {
         assert_eq!(row.map(f32::is_nan), [false, false, true]);
         let mut bytes = [0; 24];
         let mut slot = PlaneMut::new(&mut bytes, 3, 1, Bitpix::F64).unwrap();
-        store(Isa::best(), &row, &mut slot, 0).unwrap();
+        store(Isa::best(), &row, (&mut slot, 0), &mut pen()).unwrap();
         assert_eq!(bytes[8..16], 6.0_f64.to_be_bytes());
     }
 }

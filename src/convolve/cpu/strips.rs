@@ -72,8 +72,7 @@ impl<T: Real> StripPass<'_, T> {
         } = buffers;
         let survey = self.survey(workers)?;
         if !survey.finite {
-            slot.fill_blank();
-            return Ok(());
+            return Ok(slot.fill_blank()?);
         }
         let masked = survey.blank && self.convolution.nan != NanRule::Keep;
         self.fill_table(workers, table)?;
@@ -287,13 +286,19 @@ impl<T: Real> StripPass<'_, T> {
             transform: &self.transform,
             masked,
         };
+        band.out.begin_rows(first..first + count)?;
         for r in 0..count {
             let blanks = band.blanks.get(first + r).copied().unwrap_or_default();
             rows.finish(worker, r, band.first + first + r, blanks)?;
             let pixels = self.transform.pixels(&mut worker.row);
-            samples::store(Isa::best(), pixels, &mut band.out, first + r)?;
+            samples::store(
+                Isa::best(),
+                pixels,
+                (&mut band.out, first + r),
+                &mut worker.pen,
+            )?;
         }
-        Ok(())
+        Ok(band.out.end_rows(first..first + count, &mut worker.pen)?)
     }
 }
 

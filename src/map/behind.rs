@@ -1,0 +1,51 @@
+//! Finished bytes of an output on their way to the disk and out of the page cache.
+
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+
+use super::advice;
+
+/// Writes ranges of an output to its disk and lets their pages go. It changes no byte, and so can
+/// be used while other threads fill slots.
+#[derive(Debug)]
+pub struct Behind<'a> {
+    file: &'a File,
+    /// Address and length of the map; they are never looked into.
+    pages: Option<(usize, usize)>,
+}
+
+impl<'a> Behind<'a> {
+    pub(super) fn new(file: &'a File, map: Option<&[u8]>) -> Self {
+        Self {
+            file,
+            pages: map.map(|map| (map.as_ptr().expose_provenance(), map.len())),
+        }
+    }
+
+    /// Begins to write these bytes of the file, and does not wait.
+    ///
+    /// # Errors
+    /// What the system said.
+    pub fn begin(&self, range: &Range<u64>) -> io::Result<()> {
+        advice::begin_writing(self.file, range)
+    }
+
+    /// Waits until these bytes are on the disk, and lets their pages go.
+    ///
+    /// # Errors
+    /// What the system said: a write that failed.
+    pub fn finish(&self, range: &Range<u64>) -> io::Result<()> {
+        advice::finish_writing(self.file, range)?;
+        if let Some((address, length)) = self.pages {
+            let start = usize::try_from(range.start).unwrap_or(length).min(length);
+            let end = usize::try_from(range.end).unwrap_or(length).min(length);
+            let first = std::ptr::with_exposed_provenance(address + start);
+            // SAFETY: the range was cut to the shared map of `Target`, which outlives `'a`: the
+            // lifetime is that of its file.
+            unsafe { advice::unmap_pages(first, end.saturating_sub(start)) };
+        }
+        advice::let_go(self.file, range);
+        Ok(())
+    }
+}

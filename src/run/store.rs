@@ -1,0 +1,110 @@
+//! How outputs are stored: by which way, and what happens to finished bytes.
+
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
+
+use fits_layout::Sum;
+
+pub use crate::map::Io;
+use crate::map::{make_ready, write_within};
+use crate::plane::Store;
+use crate::run::behind::WriteBehind;
+
+/// How outputs are stored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Storage {
+    /// Mapped or written.
+    pub io: Io,
+    /// When finished bytes are written to the disk at once and dropped from the page cache.
+    pub write_behind: When,
+}
+
+/// When something is done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum When {
+    /// Where it pays.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+impl Storage {
+    /// Whether an output of this length is written behind: above a quarter of the memory, where
+    /// the page cache would push out everything else. `memory_bytes` is the machine's.
+    pub(super) fn writes_behind(&self, len_bytes: u64, memory_bytes: u64) -> bool {
+        match self.write_behind {
+            When::Auto => len_bytes > memory_bytes / 4,
+            When::Always => true,
+            When::Never => false,
+        }
+    }
+}
+
+/// What stands behind one output plane.
+#[derive(Debug)]
+pub(super) struct PlaneStore<'a> {
+    pub file: &'a File,
+    /// The plane's bytes in it.
+    pub range: Range<u64>,
+    /// The sum of what is filled, where it is wanted.
+    pub sum: Option<Mutex<Sum>>,
+    pub behind: Option<&'a WriteBehind<'a>>,
+}
+
+impl PlaneStore<'_> {
+    /// What the plane's bytes add to the checksum of the data; zero where it is not wanted.
+    pub fn sum(&self) -> Sum {
+        self.sum.as_ref().map_or(Sum::default(), |sum| {
+            *sum.lock().unwrap_or_else(PoisonError::into_inner)
+        })
+    }
+}
+
+impl Store for PlaneStore<'_> {
+    fn expect(&self, at: u64, room: &mut [u8]) -> io::Result<()> {
+        make_ready(self.file, self.range.start.saturating_add(at), room)
+    }
+
+    fn write(&self, at: u64, bytes: &[u8]) -> io::Result<()> {
+        write_within(self.file, &self.range, at, bytes)
+    }
+
+    /// Sums are of words of four bytes, and samples are one or two of them, so the parts of a
+    /// plane add up in any order (FITS 4.0, appendix J).
+    fn filled(&self, at: u64, bytes: &[u8]) {
+        if let Some(total) = &self.sum {
+            let sum = Sum::of(bytes);
+            let mut total = total.lock().unwrap_or_else(PoisonError::into_inner);
+            *total = total.plus(sum);
+        }
+        if let Some(behind) = self.behind {
+            behind.filled(self.range.start.saturating_add(at), bytes.len() as u64);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_outputs_are_written_behind() {
+        let storage = |write_behind| Storage {
+            write_behind,
+            ..Storage::default()
+        };
+        for (when, at_limit, above) in [
+            (When::Auto, false, true),
+            (When::Always, true, true),
+            (When::Never, false, false),
+        ] {
+            assert_eq!(storage(when).writes_behind(25, 100), at_limit, "{when:?}");
+            assert_eq!(storage(when).writes_behind(26, 100), above, "{when:?}");
+        }
+    }
+}
