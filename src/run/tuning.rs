@@ -144,38 +144,47 @@ impl<'a> Tuning<'a> {
     /// As many lanes as fit the default share or what the user allows; else one lane, its spectra
     /// in a file; else, if the user has not said how much, one lane in most of the memory.
     fn choose(&self, resources: &Resources, notes: &mut Vec<Note>) -> Result<Choice, PlanError> {
-        let (share, ceiling) = (resources.memory_bytes(), resources.ceiling_bytes());
-        let whole = self.fixed_bytes.saturating_add(sum(self.spectra_bytes(1)));
-        if self.fixed_bytes > ceiling {
+        let spectra = sum(self.spectra_bytes(1));
+        if self.fixed_bytes > resources.ceiling_bytes() {
             // Not to be planned: the tables alone would fill the memory.
-            return Err(self.refusal(resources, whole, None));
+            let least_bytes = self.fixed_bytes.saturating_add(spectra);
+            return Err(self.refusal(resources, least_bytes, None));
         }
-        if let Some(choice) = self.lanes(share) {
+        let share_bytes = resources.memory_bytes();
+        if let Some(choice) = self.lanes(share_bytes) {
             return Ok(choice);
         }
-        let one = self.single(1, false);
         if let Some(folder) = &resources.scratch {
-            let fits = |choice: &Choice| choice.memory_bytes <= ceiling;
-            let least = self.single(1, true);
-            let choice = self.singles(true).find(fits);
-            let choice = choice.ok_or_else(|| self.refusal(resources, least.memory_bytes, None))?;
+            let choice = self.one_lane(resources, true, None)?;
             notes.push(Note::Scratch {
                 folder: folder.clone(),
                 bytes: choice.scratch_bytes,
             });
             return Ok(choice);
         }
-        let fits = |choice: &Choice| choice.memory_bytes <= ceiling;
-        let Some(choice) = self.singles(false).find(fits) else {
-            let spectra = sum(self.spectra_bytes(1));
-            let scratch = (spectra > 0).then_some(spectra);
-            return Err(self.refusal(resources, one.memory_bytes, scratch));
-        };
+        let choice = self.one_lane(resources, false, Some(spectra))?;
         notes.push(Note::LargeLane {
-            share_bytes: share,
+            share_bytes,
             needed_bytes: choice.memory_bytes,
         });
         Ok(choice)
+    }
+
+    /// One lane with as many threads as fit below the ceiling. Where it does not, the refusal says
+    /// how much of it could lie in a file.
+    fn one_lane(
+        &self,
+        resources: &Resources,
+        scratch: bool,
+        could_lie_in_a_file: Option<u64>,
+    ) -> Result<Choice, PlanError> {
+        let ceiling_bytes = resources.ceiling_bytes();
+        let fits = |choice: &Choice| choice.memory_bytes <= ceiling_bytes;
+        self.singles(scratch).find(fits).ok_or_else(|| {
+            let least = self.single(1, scratch);
+            let lent = could_lie_in_a_file.filter(|&bytes| bytes > 0);
+            self.refusal(resources, least.memory_bytes, lent)
+        })
     }
 
     fn refusal(
