@@ -240,7 +240,7 @@ fn planes_of_a_job_allocate_nothing() {
     for threads in [1, 3] {
         for kind in &KINDS {
             let (some, whole) = calls_for_planes(kind, 10, threads);
-            let (more, twice) = calls_for_planes(kind, 20, threads);
+            let (more, twice) = calls_for_planes(kind, 40, threads);
             println!(
                 "{}, {threads} threads: {some} and {more} while at work, {whole} and {twice} in all",
                 kind.name
@@ -257,10 +257,10 @@ fn planes_of_a_job_allocate_nothing() {
                 "{}, {threads} threads: {some}, {more}",
                 kind.name
             );
-            // Lists of planes may be longer, but not more in number; a name or a text of the
-            // header may differ by a digit.
+            // Lists of planes may be longer, but not more in number; threads that wait and a name
+            // or a text that differs by a digit make a difference now and then.
             assert!(
-                twice.abs_diff(whole) <= 8,
+                twice.abs_diff(whole) <= 16 + lanes,
                 "{}: {whole}, {twice}",
                 kind.name
             );

@@ -74,6 +74,21 @@ impl GaussianTransfer {
         largest_on_border(yy, xy, xx)
     }
 
+    /// A bound on what a sampled kernel of unit gain rings with along x, at this many pixels from its
+    /// centre and beyond; `ringing` says how it is found.
+    #[must_use]
+    pub fn ringing_x(&self, distance_px: f64) -> f64 {
+        let PixelCovariance { xx, xy, yy } = self.covariance;
+        ringing(self.border_x(), (xx, xy, yy), distance_px)
+    }
+
+    /// [`ringing_x`](Self::ringing_x) along y.
+    #[must_use]
+    pub fn ringing_y(&self, distance_px: f64) -> f64 {
+        let PixelCovariance { xx, xy, yy } = self.covariance;
+        ringing(self.border_y(), (yy, xy, xx), distance_px)
+    }
+
     /// How many columns of the half spectrum on `grid`, from the first on, have a value of at
     /// least `gain · exp(-cut)`: all others are negligible from end to end. It is never less
     /// than 1, and may be a little more than needed.
@@ -199,6 +214,30 @@ fn largest_on_border(along: f64, cross: f64, across: f64) -> f64 {
         .into_iter()
         .fold(f64::NAN, f64::min);
     (-EXPONENT * least).exp()
+}
+
+/// A bound on the ringing of a kernel at a distance along an axis, whose transfer function is cut
+/// off at f = ±1/2 on that axis and is `border` there at most. The covariance is given as
+/// (along the axis, between both, across).
+///
+/// What is cut off are two tails of the Gaussian. Their transform at distance r is, by parts twice
+/// (Erdélyi, Asymptotic Expansions, section 2.8), the difference of the values at the two ends over
+/// 2πr, which is 0 where the Gaussian is not rotated, and the slopes there over (2πr)² twice:
+/// once at the ends, once for the rest, in which the slope falls to zero. Both are summed over the
+/// frequencies g across: the values are border · exp(-EXPONENT · across · (g - g₀)²), g₀ of
+/// opposite sign at the two ends.
+fn ringing(border: f64, (along, cross, across): (f64, f64, f64), distance_px: f64) -> f64 {
+    let sum = border * (PI / (EXPONENT * across)).sqrt().min(1.0);
+    // The error function of half the distance of the two, or more.
+    let apart = cross.abs() * (EXPONENT / (PI * across)).sqrt();
+    let jump = if cross.abs() <= across {
+        2.0 * sum * apart.min(1.0)
+    } else {
+        2.0 * sum
+    };
+    let slope = EXPONENT * (along + cross.abs()) * sum;
+    let turn = 2.0 * PI * distance_px;
+    jump / turn + 4.0 * slope / (turn * turn)
 }
 
 #[cfg(test)]
@@ -372,6 +411,44 @@ mod tests {
             yy: 9.0,
         };
         assert!(GaussianTransfer::new(nothing, 1.0).border_y().is_nan());
+    }
+
+    /// The kernel on a grid, at (x, y) from its centre.
+    fn sampled(transfer: &GaussianTransfer, grid: &Grid, x: usize, y: usize) -> f64 {
+        let bins = (0..grid.nx).flat_map(|kx| (0..grid.ny).map(move |ky| (kx, ky)));
+        let sum: f64 = bins
+            .map(|(kx, ky)| {
+                let turns = grid.u(kx) * x as f64 + grid.v(ky) * y as f64;
+                transfer.bin(grid, kx, ky) * (2.0 * PI * turns).cos()
+            })
+            .sum();
+        sum / grid.bins()
+    }
+
+    #[test]
+    fn no_sampled_kernel_rings_more_than_its_bound() {
+        let grid = Grid { nx: 128, ny: 24 };
+        let kernels = [(9.0, 0.0, 9.0), (12.0, 3.0, 8.0), (10.0, -8.0, 16.0)];
+        for (xx, xy, yy) in kernels.into_iter().chain([(6.0, 1.0, 2.0)]) {
+            let transfer = GaussianTransfer::new(PixelCovariance { xx, xy, yy }, 1.0);
+            let turned = GaussianTransfer::new(PixelCovariance { xx: yy, xy, yy: xx }, 1.0);
+            let least = (3.0 * xx.sqrt()).ceil() as usize + 9;
+            for x in [least, least + 1, least + 2, 40, 53] {
+                // From the kernel's centre and from the next one, which comes in again.
+                let bound = transfer.ringing_x(x as f64) + transfer.ringing_x((128 - x) as f64);
+                assert_eq!(turned.ringing_y(x as f64), transfer.ringing_x(x as f64));
+                let most = (0..4).map(|y| sampled(&transfer, &grid, x, y).abs());
+                let most = most.fold(0.0, f64::max);
+                assert!(
+                    most <= bound,
+                    "{xx} {xy} {yy} at {x}: {most:e}, bound {bound:e}"
+                );
+                assert!(
+                    most > 1e-4 * bound,
+                    "{xx} {xy} {yy} at {x}: {most:e}, bound {bound:e}"
+                );
+            }
+        }
     }
 
     #[test]

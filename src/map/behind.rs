@@ -23,20 +23,13 @@ impl<'a> Behind<'a> {
         }
     }
 
-    /// Begins to write these bytes of the file, and does not wait.
+    /// Begins to write these bytes of the file, which are complete, and does not wait. Their
+    /// pages leave our map first: the kernel would take each of them from all processors before
+    /// it writes it.
     ///
     /// # Errors
     /// What the system said.
     pub fn begin(&self, range: &Range<u64>) -> io::Result<()> {
-        advice::begin_writing(self.file, range)
-    }
-
-    /// Waits until these bytes are on the disk, and lets their pages go.
-    ///
-    /// # Errors
-    /// What the system said: a write that failed.
-    pub fn finish(&self, range: &Range<u64>) -> io::Result<()> {
-        advice::finish_writing(self.file, range)?;
         if let Some((address, length)) = self.pages {
             let start = usize::try_from(range.start).unwrap_or(length).min(length);
             let end = usize::try_from(range.end).unwrap_or(length).min(length);
@@ -45,6 +38,15 @@ impl<'a> Behind<'a> {
             // lifetime is that of its file.
             unsafe { advice::unmap_pages(first, end.saturating_sub(start)) };
         }
+        advice::begin_writing(self.file, range)
+    }
+
+    /// Waits until these bytes are on the disk, and lets them go from the page cache.
+    ///
+    /// # Errors
+    /// What the system said: a write that failed.
+    pub fn finish(&self, range: &Range<u64>) -> io::Result<()> {
+        advice::finish_writing(self.file, range)?;
         advice::let_go(self.file, range);
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! The convolution of one plane: everything a backend needs besides the pixels.
 
 use crate::kernel::{Grid, PixelCovariance};
+use crate::plan::padding::{fast_column, fast_row};
 use crate::plan::spec::{Edge, NanRule, Precision};
 use crate::plan::strips::{ColumnMethod, wrapped_row};
 
@@ -32,19 +33,24 @@ pub struct Convolution {
 impl Convolution {
     /// The same convolution of images of `nx` × `ny` pixels, by the fastest method that equals it
     /// to this precision of the transform, see
-    /// [`NanRule::transform_precision`]: in strips, and where the image repeats in rows of a
-    /// length that is transformed fast.
+    /// [`NanRule::transform_precision`]: in strips, and on a grid whose lengths are transformed
+    /// fast.
     #[must_use]
     pub fn made_fast(self, (nx, ny): (usize, usize), precision: Precision) -> Self {
-        let (length, halo_x) = match self.edge {
-            Edge::Wrap => wrapped_row(&self.kernel, nx, precision),
-            Edge::Zero => (self.grid.nx, 0),
+        let (kernel, grid) = (&self.kernel, self.grid);
+        let columns = ColumnMethod::choose(kernel, ny, self.edge, precision);
+        let (row, halo_x) = match self.edge {
+            Edge::Wrap => wrapped_row(kernel, nx, precision),
+            Edge::Zero => (fast_row(nx, kernel, precision).unwrap_or(grid.nx), 0),
+        };
+        let column = match (self.edge, columns) {
+            (Edge::Zero, ColumnMethod::Full) => fast_column(ny, kernel, precision),
+            _ => None,
         };
         let grid = Grid {
-            nx: length,
-            ..self.grid
+            nx: row,
+            ny: column.unwrap_or(grid.ny),
         };
-        let columns = ColumnMethod::choose(&self.kernel, ny, precision);
         Self {
             grid,
             halo_x,
@@ -60,7 +66,7 @@ impl Convolution {
         if self.columns != ColumnMethod::Full {
             return None;
         }
-        let columns = ColumnMethod::thrifty(&self.kernel, self.grid.ny, precision)?;
+        let columns = ColumnMethod::thrifty(&self.kernel, self.grid.ny, self.edge, precision)?;
         Some(Self { columns, ..self })
     }
 }

@@ -6,6 +6,7 @@
 pub mod convolution;
 mod error;
 pub mod extents;
+mod lengths;
 pub mod note;
 mod padding;
 pub mod spec;

@@ -5,12 +5,13 @@
 //! A strip is a block of rows with a halo of neighbouring rows above and below it, convolved by
 //! itself (overlap-save: Oppenheim and Schafer, Discrete-Time Signal Processing, section 8.7.3).
 //! That equals the convolution of the whole plane as far as the kernel ends within the halo. A
-//! Gaussian sampled in frequency does so only where its transfer function is negligible at the
-//! Nyquist frequency; where it is not, the kernel rings all over the plane.
+//! Gaussian sampled in frequency does so only where its transfer function is small at the Nyquist
+//! frequency; where it is not, the kernel rings all over the plane.
 
 use crate::kernel::{GaussianTransfer, PixelCovariance};
-use crate::plan::padding::next_smooth;
-use crate::plan::spec::Precision;
+use crate::plan::lengths::{Axis, cost, fastest};
+use crate::plan::padding::{fast_column, is_silent};
+use crate::plan::spec::{Edge, Precision};
 
 /// How the columns of the spectrum are convolved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,6 +44,9 @@ impl Strips {
     }
 }
 
+/// The largest halo that is taken because a kernel rings: the most that the shortest transform has.
+const MOST_FOR_RINGING: usize = 48;
+
 /// Lengths of column transforms, and the rows of both halos together that each is for.
 const LENGTHS: [(usize, usize); 4] = [(256, 104), (384, 160), (512, 256), (1024, 512)];
 
@@ -56,23 +60,31 @@ const WIDEST_FAST: usize = 512;
 /// Shorter planes, in lengths of the column transform, are no faster in strips.
 const LEAST_LENGTHS: usize = 2;
 
-/// A row whose length has a prime factor above this is transformed several times slower.
-const LARGEST_FACTOR: usize = 13;
-
 impl ColumnMethod {
     /// The method for planes of `ny` rows and a transform of this precision.
     #[must_use]
-    pub fn choose(kernel: &PixelCovariance, ny: usize, precision: Precision) -> Self {
-        strips(kernel, ny, precision).map_or(Self::Full, Self::Strips)
+    pub fn choose(kernel: &PixelCovariance, ny: usize, edge: Edge, precision: Precision) -> Self {
+        // The full height has a little ringing from beyond an edge, which strips have not.
+        let agrees = edge == Edge::Wrap || fast_column(ny, kernel, precision).is_some();
+        let strips = strips(kernel, ny, precision).filter(|_| agrees);
+        strips.map_or(Self::Full, Self::Strips)
     }
 
     /// The strips for columns whose full height of `rows`, the padding included, needs more memory
     /// than there is, though they may be slower; `None` where the kernel is too narrow for strips,
     /// or so wide that they would need no less.
     #[must_use]
-    pub fn thrifty(kernel: &PixelCovariance, rows: usize, precision: Precision) -> Option<Self> {
-        let border = GaussianTransfer::new(*kernel, 1.0).border_y();
-        let halo = halo(kernel.marginal_fwhm_y_px(), border, precision, rows)?;
+    pub fn thrifty(
+        kernel: &PixelCovariance,
+        rows: usize,
+        edge: Edge,
+        precision: Precision,
+    ) -> Option<Self> {
+        if edge == Edge::Zero {
+            fast_column(rows, kernel, precision)?;
+        }
+        let rings = |distance| GaussianTransfer::new(*kernel, 1.0).ringing_y(distance);
+        let halo = halo((kernel.marginal_fwhm_y_px(), rows), rings, precision)?;
         let both = halo.checked_mul(2)?;
         let known = LENGTHS.iter().find(|&&(_, most)| both <= most);
         let longer = || {
@@ -88,51 +100,49 @@ impl ColumnMethod {
 }
 
 fn strips(kernel: &PixelCovariance, ny: usize, precision: Precision) -> Option<Strips> {
-    let border = GaussianTransfer::new(*kernel, 1.0).border_y();
-    let halo = halo(kernel.marginal_fwhm_y_px(), border, precision, WIDEST_FAST)?;
+    let rings = |distance| GaussianTransfer::new(*kernel, 1.0).ringing_y(distance);
+    let halo = halo((kernel.marginal_fwhm_y_px(), WIDEST_FAST), rings, precision)?;
     let fits = |&&(_, both): &&(usize, usize)| 2 * halo <= both;
     let &(length, _) = LENGTHS.iter().find(fits)?;
     (ny >= LEAST_LENGTHS * length).then_some(Strips { length, halo })
 }
 
 /// How an image that repeats is laid out in rows that are transformed fast: their length, and how
-/// many pixels of the image's far end stand before its first pixel. Lengths that are fast already
-/// stay, and so do those of kernels too narrow for a halo: `(nx, 0)`.
+/// many pixels of the image's far end stand before its first pixel. Lengths that are about as fast
+/// as those with a halo stay, and so do those of kernels too narrow for one: `(nx, 0)`.
 #[must_use]
 pub fn wrapped_row(kernel: &PixelCovariance, nx: usize, precision: Precision) -> (usize, usize) {
     haloed_row(kernel, nx, precision).unwrap_or((nx, 0))
 }
 
 fn haloed_row(kernel: &PixelCovariance, nx: usize, precision: Precision) -> Option<(usize, usize)> {
-    if has_small_factors(nx) {
-        return None;
-    }
-    let border = GaussianTransfer::new(*kernel, 1.0).border_x();
-    let halo = halo(kernel.marginal_fwhm_x_px(), border, precision, WIDEST_FAST)?;
-    let length = next_smooth(nx.checked_add(2 * halo)?)?;
-    (length <= nx + nx / 2).then_some((length, halo))
+    let rings = |distance| GaussianTransfer::new(*kernel, 1.0).ringing_x(distance);
+    let halo = halo((kernel.marginal_fwhm_x_px(), WIDEST_FAST), rings, precision)?;
+    let length = fastest(nx.checked_add(2 * halo)?, Axis::Row)?;
+    // The halo itself costs a little, too.
+    let gains = cost(length, Axis::Row) < cost(nx, Axis::Row) / 10 * 9;
+    (gains && length <= nx + nx / 2).then_some((length, halo))
 }
 
 /// Pixels on each side beyond which the kernel is negligible in this precision; `None` if it is
-/// nowhere, or only beyond `most` pixels. Both limits were measured against the full transform: DECISIONS.md, "Strips".
-fn halo(marginal_fwhm_px: f64, border: f64, precision: Precision, longest: usize) -> Option<usize> {
-    let (most, widths) = match precision {
-        Precision::F32 => (1e-8, 2.5),
-        Precision::F64 => (1e-15, 3.5),
+/// nowhere, or only beyond `longest`. The widths were measured against the full transform: DECISIONS.md, "Strips".
+fn halo(
+    (marginal_fwhm_px, longest): (f64, usize),
+    rings: impl Fn(f64) -> f64,
+    precision: Precision,
+) -> Option<usize> {
+    let widths = match precision {
+        Precision::F32 => 2.5,
+        Precision::F64 => 3.5,
     };
     let reach = (widths * marginal_fwhm_px).ceil();
-    let is_compact = border <= most && reach <= longest as f64;
-    is_compact.then(|| (reach as usize).next_multiple_of(8))
-}
-
-fn has_small_factors(n: usize) -> bool {
-    let mut rest = n.max(1);
-    for factor in 2..=LARGEST_FACTOR {
-        while rest.is_multiple_of(factor) {
-            rest /= factor;
-        }
+    if !(0.0..=longest as f64).contains(&reach) {
+        return None;
     }
-    rest == 1
+    let first = (reach as usize).next_multiple_of(8);
+    (first..=first.max(MOST_FOR_RINGING))
+        .step_by(8)
+        .find(|&halo| is_silent(rings((halo + 1) as f64), precision))
 }
 
 #[cfg(test)]
@@ -152,7 +162,7 @@ mod tests {
         ny: usize,
         precision: Precision,
     ) -> Option<(usize, usize)> {
-        match ColumnMethod::choose(kernel, ny, precision) {
+        match ColumnMethod::choose(kernel, ny, Edge::Wrap, precision) {
             ColumnMethod::Full => None,
             ColumnMethod::Strips(strips) => Some((strips.length, strips.halo)),
         }
@@ -160,19 +170,28 @@ mod tests {
 
     #[test]
     fn narrow_kernels_take_the_full_height() {
-        // exp(-π²/(4 ln 2) · w²/4) is 1e-8 at w = 4.55 and 1e-15 at w = 6.23.
-        assert_eq!(lengths(&round(4.5), 4096, Precision::F32), None);
-        assert_eq!(lengths(&round(4.6), 4096, Precision::F32), Some((256, 16)));
-        assert_eq!(lengths(&round(6.2), 4096, Precision::F64), None);
-        assert_eq!(lengths(&round(6.3), 4096, Precision::F64), Some((256, 24)));
+        // What is cut off begins at exp(-π²/(4 ln 2) · w²/4): 3e-5 at w = 3.4, 2e-11 at w = 5.25.
+        assert_eq!(lengths(&round(3.4), 4096, Precision::F32), None);
+        assert_eq!(lengths(&round(3.5), 4096, Precision::F32), Some((256, 48)));
+        assert_eq!(lengths(&round(3.9), 4096, Precision::F32), Some((256, 16)));
+        assert_eq!(lengths(&round(5.25), 4096, Precision::F64), None);
+        assert_eq!(lengths(&round(5.9), 4096, Precision::F64), Some((256, 24)));
+    }
+
+    #[test]
+    fn strips_and_padded_columns_agree() {
+        let choose =
+            |fwhm_px| ColumnMethod::choose(&round(fwhm_px), 4096, Edge::Zero, Precision::F32);
+        assert_eq!(choose(3.7), ColumnMethod::Full);
+        assert!(choose(3.8) != ColumnMethod::Full);
     }
 
     #[test]
     fn rotated_kernels_are_as_narrow_as_their_narrowest_cut() {
-        // Along y it is 10 px wide, but at u = -xy/xx · v the transfer falls off with 4 px only.
+        // Along y it is 10 px wide, but at u = -xy/xx · v the transfer falls off with 3 px only.
         let rotated = PixelCovariance {
             xx: 100.0,
-            xy: 91.65,
+            xy: 95.4,
             yy: 100.0,
         };
         assert_eq!(lengths(&rotated, 4096, Precision::F32), None);
@@ -211,9 +230,11 @@ mod tests {
     #[test]
     fn where_memory_is_short_strips_are_taken_for_wide_kernels_and_short_planes_too() {
         let thrifty = |kernel: f64, rows, precision| {
-            ColumnMethod::thrifty(&round(kernel), rows, precision).map(|method| match method {
-                ColumnMethod::Full => (0, 0),
-                ColumnMethod::Strips(strips) => (strips.length, strips.halo),
+            ColumnMethod::thrifty(&round(kernel), rows, Edge::Wrap, precision).map(|method| {
+                match method {
+                    ColumnMethod::Full => (0, 0),
+                    ColumnMethod::Strips(strips) => (strips.length, strips.halo),
+                }
             })
         };
         // 2.5 · 110 = 275 -> 280, and 560 rows of both halos are more than half of 1024.
@@ -228,8 +249,8 @@ mod tests {
         assert_eq!(thrifty(6.0, 300, Precision::F32), None);
         assert_eq!(thrifty(1e300, 40_000, Precision::F32), None);
         // Too narrow.
-        assert_eq!(thrifty(4.5, 40_000, Precision::F32), None);
-        assert_eq!(thrifty(6.2, 40_000, Precision::F64), None);
+        assert_eq!(thrifty(3.4, 40_000, Precision::F32), None);
+        assert_eq!(thrifty(5.2, 40_000, Precision::F64), None);
     }
 
     #[test]
@@ -255,11 +276,13 @@ mod tests {
 
     #[test]
     fn only_awkward_rows_of_wide_kernels_get_a_halo() {
-        // 5039 is a prime; 5039 + 2 · 16 = 5071, and 5103 = 3⁶ · 7 comes next.
-        assert_eq!(wrapped_row(&round(6.0), 5039, Precision::F32), (5103, 16));
-        assert_eq!(wrapped_row(&round(4.0), 5039, Precision::F32), (5039, 0));
+        // 5039 is a prime; 5039 + 2 · 16 = 5071, and 5184 = 2⁶ · 3⁴ is the fastest from there on.
+        assert_eq!(wrapped_row(&round(6.0), 5039, Precision::F32), (5184, 16));
+        assert_eq!(wrapped_row(&round(3.4), 5039, Precision::F32), (5039, 0));
         assert_eq!(wrapped_row(&round(6.0), 5040, Precision::F32), (5040, 0));
-        assert_eq!(wrapped_row(&round(6.0), 2600, Precision::F32), (2600, 0));
+        // 2600 = 2³ · 5² · 13.
+        assert_eq!(wrapped_row(&round(6.0), 2600, Precision::F32), (2688, 16));
+        assert_eq!(wrapped_row(&round(6.0), 3000, Precision::F32), (3000, 0));
         assert_eq!(wrapped_row(&round(6.0), 31, Precision::F32), (31, 0));
         assert_eq!(wrapped_row(&round(6.0), 0, Precision::F32), (0, 0));
     }

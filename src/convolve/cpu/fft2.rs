@@ -15,7 +15,7 @@ use super::memory::{Worker, cut};
 use super::plans::{ColumnPlan, RowPlan};
 use super::share::share;
 use super::simd::Isa;
-use super::turn::{TILE_COLUMNS, columns_to_rows, rows_to_columns};
+use super::turn::{Lines, TILE_COLUMNS, columns_to_rows, rows_to_columns};
 use crate::convolve::BackendError;
 use crate::kernel::{GaussianTransfer, Grid};
 use crate::plane::Real;
@@ -152,14 +152,16 @@ impl<T: Real> Transform<'_, T> {
                     break;
                 }
                 let rows = (count - before).min(BAND_ROWS);
+                let band = Lines {
+                    values: &worker.band[..rows * width],
+                    distance: width,
+                };
+                let mut columns = Lines {
+                    values: &mut *columns,
+                    distance: self.stride,
+                };
                 let origin = (group * TILE_COLUMNS, first + before);
-                rows_to_columns(
-                    &worker.band[..rows * width],
-                    width,
-                    columns,
-                    self.stride,
-                    origin,
-                );
+                rows_to_columns(Isa::best(), &band, &mut columns, origin);
             }
         };
         let used = &mut spectrum[..self.spectrum_length()];
@@ -231,8 +233,15 @@ impl<T: Real> Transform<'_, T> {
         band: &mut [Complex<T>],
     ) {
         let width = self.grid.half_columns();
-        let used = &spectrum[..self.spectrum_length()];
-        columns_to_rows(used, self.stride, first, &mut band[..rows * width], width);
+        let columns = Lines {
+            values: &spectrum[..self.spectrum_length()],
+            distance: self.stride,
+        };
+        let mut band = Lines {
+            values: &mut band[..rows * width],
+            distance: width,
+        };
+        columns_to_rows(Isa::best(), &columns, first, &mut band);
     }
 
     /// Transforms row `r` of a band back into pixels: `row` is filled as far as the grid goes,

@@ -6,8 +6,12 @@ use bytemuck::{try_cast_slice, try_cast_slice_mut};
 use fits_layout::Bitpix;
 
 use super::blank;
-use super::simd::Isa;
+use super::simd::{Isa, will_read};
+use super::turn::CACHE_LINE_BYTES;
 use crate::plane::{Pen, PlaneError, PlaneMut, PlaneRef, Real, encode};
+
+/// Cache lines of the next row that the cache is told of: half of a first cache.
+const LINES_AHEAD: usize = 256;
 
 /// Samples whose blanks are counted in 32 bits, as many to a vector as there are samples.
 const COUNTED: usize = 1024;
@@ -23,11 +27,20 @@ pub(super) fn load<T: Real>(
     if is_plain::<T>(source) && row.len() == source.nx() {
         let stored = source.row_bytes(y)?;
         if let Some(blanks) = load_plain(isa, stored, row) {
+            foresee(source, y + 1);
             return Ok(blanks);
         }
     }
     source.read_row(y, row)?;
     Ok(blank::zero_blanks(row))
+}
+
+/// Tells the cache of the beginning of row `y`, if there is one.
+fn foresee(source: &PlaneRef<'_>, y: usize) {
+    let next = source.row_bytes(y).unwrap_or_default();
+    for line in next.chunks(CACHE_LINE_BYTES).take(LINES_AHEAD) {
+        will_read(line.as_ptr());
+    }
 }
 
 /// Makes `smoothed` blank where row `y` of the plane is; `room` is for a row of it.

@@ -13,7 +13,9 @@ use std::any::TypeId;
 #[cfg(target_arch = "x86_64")]
 use super::avx2;
 use super::real;
+use super::turn::Lines;
 use crate::plane::Real;
+use num_complex::Complex;
 
 /// Instructions that loops may be compiled for. Only [`best`](Self::best) gives more than
 /// every machine has.
@@ -77,6 +79,80 @@ impl Isa {
             }
         }
         real::pairs(back, pairs);
+    }
+
+    /// Turns a whole tile of a band, [`BAND_ROWS`](super::fft2::BAND_ROWS) rows of
+    /// [`TILE_COLUMNS`](super::turn::TILE_COLUMNS) values, into columns, `first` being as in
+    /// [`rows_to_columns`](super::turn::rows_to_columns); or does nothing and says `false`.
+    #[inline]
+    pub fn turn_in<T: Real>(
+        self,
+        band: &Lines<&[Complex<T>]>,
+        columns: &mut Lines<&mut [Complex<T>]>,
+        first: (usize, usize),
+    ) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        if self.0 == Set::Avx2 {
+            if TypeId::of::<T>() == TypeId::of::<f32>() {
+                let (band, mut columns) = (lines(band), lines_mut(columns));
+                // SAFETY: as in `run`.
+                unsafe { avx2::single::turn_in(&band, &mut columns, first) };
+                return true;
+            }
+            if TypeId::of::<T>() == TypeId::of::<f64>() {
+                let (band, mut columns) = (lines(band), lines_mut(columns));
+                // SAFETY: as in `run`.
+                unsafe { avx2::double::turn_in(&band, &mut columns, first) };
+                return true;
+            }
+        }
+        false
+    }
+
+    /// [`turn_in`](Self::turn_in) the other way.
+    #[inline]
+    pub fn turn_out<T: Real>(
+        self,
+        columns: &Lines<&[Complex<T>]>,
+        band: &mut Lines<&mut [Complex<T>]>,
+        first: (usize, usize),
+    ) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        if self.0 == Set::Avx2 {
+            if TypeId::of::<T>() == TypeId::of::<f32>() {
+                let (columns, mut band) = (lines(columns), lines_mut(band));
+                // SAFETY: as in `run`.
+                unsafe { avx2::single::turn_out(&columns, &mut band, first) };
+                return true;
+            }
+            if TypeId::of::<T>() == TypeId::of::<f64>() {
+                let (columns, mut band) = (lines(columns), lines_mut(band));
+                // SAFETY: as in `run`.
+                unsafe { avx2::double::turn_out(&columns, &mut band, first) };
+                return true;
+            }
+        }
+        false
+    }
+}
+
+/// The same values, where `T` is `U`; the sizes are checked.
+#[cfg(target_arch = "x86_64")]
+fn lines<'a, T: Real, U: Real>(from: &Lines<&'a [Complex<T>]>) -> Lines<&'a [Complex<U>]> {
+    Lines {
+        values: bytemuck::cast_slice(from.values),
+        distance: from.distance,
+    }
+}
+
+/// [`lines`] that may be changed.
+#[cfg(target_arch = "x86_64")]
+fn lines_mut<'a, T: Real, U: Real>(
+    from: &'a mut Lines<&mut [Complex<T>]>,
+) -> Lines<&'a mut [Complex<U>]> {
+    Lines {
+        values: bytemuck::cast_slice_mut(from.values),
+        distance: from.distance,
     }
 }
 

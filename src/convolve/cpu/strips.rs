@@ -20,7 +20,7 @@ use super::memory::{Buffers, Worker, cut};
 use super::samples;
 use super::share::share;
 use super::simd::Isa;
-use super::turn::{TILE_COLUMNS, rows_to_columns};
+use super::turn::{Lines, TILE_COLUMNS, rows_to_columns};
 use crate::convolve::BackendError;
 use crate::kernel::GaussianTransfer;
 use crate::plan::{Convolution, Edge, NanRule, Strips};
@@ -223,9 +223,21 @@ impl<T: Real> StripPass<'_, T> {
     /// Turns the worker's band into the ring's columns.
     fn turn(&self, worker: &Worker<T>, ring: &mut [Complex<T>], slot: usize) {
         let (width, stride) = (self.transform.grid.half_columns(), self.transform.stride);
-        let rows = &worker.band[..BAND_ROWS * width];
+        let rows = Lines {
+            values: &worker.band[..BAND_ROWS * width],
+            distance: width,
+        };
         for (group, columns) in ring.chunks_mut(stride * TILE_COLUMNS).enumerate() {
-            rows_to_columns(rows, width, columns, stride, (group * TILE_COLUMNS, slot));
+            let mut columns = Lines {
+                values: columns,
+                distance: stride,
+            };
+            rows_to_columns(
+                Isa::best(),
+                &rows,
+                &mut columns,
+                (group * TILE_COLUMNS, slot),
+            );
         }
     }
 

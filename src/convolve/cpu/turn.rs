@@ -1,10 +1,11 @@
-//! Rows of a band into columns of the spectrum and back, through a tile that fits the first
-//! cache, so that both sides are touched in whole cache lines. No arithmetic.
+//! Rows of a band into columns of the spectrum and back, a tile at a time, so that both sides are
+//! touched in whole cache lines; tiles of full size in registers where the machine has vectors for
+//! that. No arithmetic.
 
 use num_complex::Complex;
 
 use super::fft2::BAND_ROWS;
-use super::simd::{will_read, will_write};
+use super::simd::{Isa, will_read, will_write};
 use crate::plane::Real;
 
 /// Columns of a tile: one cache line of a row in `f32`.
@@ -15,86 +16,77 @@ pub(super) const TILE_COLUMNS: usize = 8;
 const TILES_AHEAD: usize = 1;
 
 /// Of every processor that this is likely to run on; on another a hint is lost.
-const CACHE_LINE_BYTES: usize = 64;
+pub(super) const CACHE_LINE_BYTES: usize = 64;
 
-type Tile<T> = [[Complex<T>; BAND_ROWS]; TILE_COLUMNS];
+/// Values that lie `distance` apart, row after row or column after column.
+pub(super) struct Lines<V> {
+    /// All of them.
+    pub values: V,
+    /// From the beginning of one row or column to that of the next.
+    pub distance: usize,
+}
 
 /// Stores part of a band in at most [`TILE_COLUMNS`] columns of the spectrum.
 ///
-/// `band` holds at most [`BAND_ROWS`] rows of `width` values; `columns` are columns of the
-/// spectrum, `stride` values apart; `first` is the number of the first column in the band's rows,
-/// and of the band's first row in the columns.
+/// `band` holds at most [`BAND_ROWS`] rows; `columns` are columns of the spectrum; `first` is the
+/// number of the first column in the band's rows, and of the band's first row in the columns.
 pub(super) fn rows_to_columns<T: Real>(
-    band: &[Complex<T>],
-    width: usize,
-    columns: &mut [Complex<T>],
-    stride: usize,
+    isa: Isa,
+    band: &Lines<&[Complex<T>]>,
+    columns: &mut Lines<&mut [Complex<T>]>,
     first: (usize, usize),
 ) {
-    let mut tile: Tile<T> = [[Complex::default(); BAND_ROWS]; TILE_COLUMNS];
-    let rows = band.len() / width;
-    let count = columns.len() / stride;
-    for_lines_ahead(columns, stride, first.1, will_write);
-    for (r, row) in band.chunks_exact(width).take(BAND_ROWS).enumerate() {
-        let row = &row[first.0..first.0 + count];
-        // Whole tiles have lengths that the compiler knows, which spares calls of memcpy.
-        if let Some(run) = row.first_chunk::<TILE_COLUMNS>() {
-            for (column, &value) in tile.iter_mut().zip(run) {
-                column[r] = value;
-            }
-            continue;
-        }
-        for (column, &value) in tile.iter_mut().zip(row) {
-            column[r] = value;
-        }
+    let rows = band.values.len() / band.distance;
+    let count = columns.values.len() / columns.distance;
+    for_lines_ahead(columns.values, columns.distance, first.1, will_write);
+    if (rows, count) == (BAND_ROWS, TILE_COLUMNS) && isa.turn_in(band, columns, first) {
+        return;
     }
-    for (column, values) in columns.chunks_exact_mut(stride).zip(&tile) {
+    for (c, column) in columns
+        .values
+        .chunks_exact_mut(columns.distance)
+        .enumerate()
+    {
         let column = &mut column[first.1..first.1 + rows];
-        match column.first_chunk_mut::<BAND_ROWS>() {
-            Some(run) => *run = *values,
-            None => column.copy_from_slice(&values[..rows]),
+        let from = band.values[first.0 + c..].iter().step_by(band.distance);
+        for (value, &bin) in column.iter_mut().zip(from) {
+            *value = bin;
         }
     }
 }
 
 /// Fills a band from the spectrum: the inverse of [`rows_to_columns`] for all columns at once.
-/// `spectrum` holds the columns that were kept, `stride` values apart; the rest of each row of
-/// the band becomes zero. `first_row` is the number of the band's first row in the columns.
+/// `columns` are those that were kept; the rest of each row of the band becomes zero. `first_row`
+/// is the number of the band's first row in the columns.
 pub(super) fn columns_to_rows<T: Real>(
-    spectrum: &[Complex<T>],
-    stride: usize,
+    isa: Isa,
+    columns: &Lines<&[Complex<T>]>,
     first_row: usize,
-    band: &mut [Complex<T>],
-    width: usize,
+    band: &mut Lines<&mut [Complex<T>]>,
 ) {
-    let mut tile: Tile<T> = [[Complex::default(); BAND_ROWS]; TILE_COLUMNS];
-    let rows = band.len() / width;
-    for (group, columns) in spectrum.chunks(stride * TILE_COLUMNS).enumerate() {
-        let count = columns.len() / stride;
-        for_lines_ahead(columns, stride, first_row, will_read);
-        for (values, column) in tile.iter_mut().zip(columns.chunks_exact(stride)) {
-            let column = &column[first_row..first_row + rows];
-            match column.first_chunk::<BAND_ROWS>() {
-                Some(run) => *values = *run,
-                None => values[..rows].copy_from_slice(column),
-            }
+    let rows = band.values.len() / band.distance;
+    let stride = columns.distance;
+    for (group, tile) in columns.values.chunks(stride * TILE_COLUMNS).enumerate() {
+        let (first, count) = (group * TILE_COLUMNS, tile.len() / stride);
+        for_lines_ahead(tile, stride, first_row, will_read);
+        let from = Lines {
+            values: tile,
+            distance: stride,
+        };
+        let whole = (rows, count) == (BAND_ROWS, TILE_COLUMNS);
+        if whole && isa.turn_out(&from, band, (first, first_row)) {
+            continue;
         }
-        let first = group * TILE_COLUMNS;
-        for (r, row) in band.chunks_exact_mut(width).take(BAND_ROWS).enumerate() {
-            let row = &mut row[first..first + count];
-            if let Some(run) = row.first_chunk_mut::<TILE_COLUMNS>() {
-                for (value, column) in run.iter_mut().zip(&tile) {
-                    *value = column[r];
-                }
-                continue;
-            }
-            for (value, column) in row.iter_mut().zip(&tile) {
-                *value = column[r];
+        for (c, column) in tile.chunks_exact(stride).enumerate() {
+            let column = &column[first_row..first_row + rows];
+            let into = band.values[first + c..].iter_mut().step_by(band.distance);
+            for (bin, &value) in into.zip(column) {
+                *bin = value;
             }
         }
     }
-    let kept = spectrum.len() / stride;
-    for row in band.chunks_exact_mut(width) {
+    let kept = columns.values.len() / stride;
+    for row in band.values.chunks_exact_mut(band.distance) {
         row[kept..].fill(Complex::default());
     }
 }
@@ -122,42 +114,63 @@ fn for_lines_ahead<T>(
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_band_goes_into_columns_and_comes_back() {
-        let (width, kept, rows, stride, first_row) = (21, 19, 13, 48, 16);
-        let value = |r: usize, c: usize| Complex::new(r as f32, c as f32);
+    /// A band of `rows` rows into columns and back, by both kinds of instructions.
+    fn goes_and_comes_back<T: Real>((width, kept, rows): (usize, usize, usize)) {
+        let (stride, first_row) = (48, 16);
+        let value = |r: usize, c: usize| Complex::new(T::rounded(r as f64), T::rounded(c as f64));
+        let other = Complex::new(T::BLANK, T::ONE);
         let band: Vec<_> = (0..rows * width)
             .map(|i| value(i / width, i % width))
             .collect();
-        let mut spectrum = vec![Complex::new(-1.0, -1.0); kept * stride];
-        for (group, columns) in spectrum.chunks_mut(stride * TILE_COLUMNS).enumerate() {
-            rows_to_columns(
-                &band,
-                width,
-                columns,
-                stride,
-                (group * TILE_COLUMNS, first_row),
-            );
-        }
-        for (i, found) in spectrum.iter().enumerate() {
-            let (column, row) = (i / stride, i % stride);
-            let inside = (first_row..first_row + rows).contains(&row);
-            let expected = if inside {
-                value(row - first_row, column)
-            } else {
-                Complex::new(-1.0, -1.0)
+        for isa in [Isa::PORTABLE, Isa::best()] {
+            let mut spectrum = vec![other; kept * stride];
+            for (group, columns) in spectrum.chunks_mut(stride * TILE_COLUMNS).enumerate() {
+                let from = Lines {
+                    values: &band[..],
+                    distance: width,
+                };
+                let mut into = Lines {
+                    values: columns,
+                    distance: stride,
+                };
+                let first = (group * TILE_COLUMNS, first_row);
+                rows_to_columns(isa, &from, &mut into, first);
+            }
+            for (i, found) in spectrum.iter().enumerate() {
+                let (column, row) = (i / stride, i % stride);
+                let inside = (first_row..first_row + rows).contains(&row);
+                assert_eq!(found.re.is_finite(), inside, "column {column} row {row}");
+                assert!(!inside || *found == value(row - first_row, column));
+            }
+            let mut back = vec![other; rows * width];
+            let from = Lines {
+                values: &spectrum[..],
+                distance: stride,
             };
-            assert_eq!(*found, expected, "column {column} row {row}");
-        }
-        let mut back = vec![Complex::new(7.0, 7.0); rows * width];
-        columns_to_rows(&spectrum, stride, first_row, &mut back, width);
-        for (i, (found, original)) in back.iter().zip(&band).enumerate() {
-            let expected = if i % width < kept {
-                *original
-            } else {
-                Complex::default()
+            let mut into = Lines {
+                values: &mut back[..],
+                distance: width,
             };
-            assert_eq!(*found, expected);
+            columns_to_rows(isa, &from, first_row, &mut into);
+            for (i, (found, &original)) in back.iter().zip(&band).enumerate() {
+                let kept = i % width < kept;
+                let expected = if kept { original } else { Complex::default() };
+                assert_eq!(*found, expected);
+            }
+        }
+    }
+
+    #[test]
+    fn bands_go_into_columns_and_come_back() {
+        for lengths in [
+            (21, 19, 13),
+            (21, 19, 16),
+            (33, 33, 16),
+            (8, 8, 16),
+            (5, 4, 1),
+        ] {
+            goes_and_comes_back::<f32>(lengths);
+            goes_and_comes_back::<f64>(lengths);
         }
     }
 }
