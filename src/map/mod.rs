@@ -21,7 +21,7 @@ mod slot;
 mod source;
 mod target;
 
-pub use advice::make_ready;
+pub use advice::{Touch, make_ready};
 pub use behind::Behind;
 pub use error::MapError;
 pub use filesystem::network_file_system;

@@ -9,7 +9,7 @@ use rayon::ThreadPool;
 use crate::convolve::{Backend, Lane, Workload};
 use crate::error::{Bug, Error, Stage};
 use crate::journal::Journal;
-use crate::map::Slot;
+use crate::map::{Slot, Touch};
 use crate::output::name::part_of;
 use crate::plan::{FilePlan, Task};
 use crate::plane::PlaneMut;
@@ -17,7 +17,7 @@ use crate::progress::Observer;
 use crate::run::behind::WriteBehind;
 use crate::run::prepare::Prepared;
 use crate::run::scratch;
-use crate::run::store::PlaneStore;
+use crate::run::store::{PlaneStore, touch};
 
 /// What each lane must be ready for.
 pub(super) fn workload(plan: &FilePlan) -> Workload {
@@ -46,6 +46,7 @@ pub(super) struct Planes<'a> {
 struct Work<'w, 's> {
     workload: Workload,
     queue: Queue<'s>,
+    touch: Touch,
     behind: Option<&'w WriteBehind<'w>>,
     stop: AtomicBool,
 }
@@ -63,6 +64,7 @@ impl Planes<'_> {
         let work = Work {
             workload: workload(plan),
             queue: Mutex::new(slots.into_iter().enumerate()),
+            touch: touch(pool.current_num_threads()),
             behind,
             stop: AtomicBool::new(false),
         };
@@ -131,6 +133,7 @@ impl Planes<'_> {
         let store = PlaneStore {
             file: slot.file,
             range: slot.range.clone(),
+            touch: work.touch,
             sum: self.sums.then(Mutex::default),
             behind: work.behind,
         };
