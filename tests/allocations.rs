@@ -274,7 +274,7 @@ fn planes_of_one_lane_of_three_threads_allocate_next_to_nothing() {
     let _alone = ALONE.lock().unwrap();
     for kind in KINDS.iter().take(5) {
         let folder = tempfile::tempdir().unwrap();
-        let mut request = request(write_cube(folder.path(), kind, 20), kind, 3);
+        let mut request = request(write_cube(folder.path(), kind, 40), kind, 3);
         let least = (1..)
             .map(|step| step << 14)
             .find(|&bytes| {
@@ -290,10 +290,11 @@ fn planes_of_one_lane_of_three_threads_allocate_next_to_nothing() {
         job.run(&observer).unwrap();
         let while_at_work = observer.last.into_inner() - observer.first.into_inner();
         println!(
-            "{}, {least} bytes: {while_at_work} for 19 planes",
+            "{}, {least} bytes: {while_at_work} for 39 planes",
             kind.name
         );
-        assert!(while_at_work <= 2, "{}: {while_at_work}", kind.name);
+        // A thread that helps for the first time is noted down by rayon, once.
+        assert!(while_at_work <= 8, "{}: {while_at_work}", kind.name);
     }
 }
 
