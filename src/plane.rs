@@ -5,6 +5,7 @@
 mod codec;
 mod error;
 mod pen;
+mod ready;
 mod slot;
 
 pub(crate) use codec::encode;

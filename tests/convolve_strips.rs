@@ -126,7 +126,7 @@ fn lone_sources_agree_with_the_full_height() {
         let is_source = x == y % size.0 && (y % 61 == 0 || y + 1 == size.1);
         f64::from(u8::from(is_source))
     });
-    let single = [round(3.48), round(3.9), kernel(30.0, -9.0, 17.0)];
+    let single = [round(3.5), round(3.9), kernel(30.0, -9.0, 19.0)];
     let double = [round(5.4), round(5.8), kernel(60.0, -9.0, 35.0)];
     let single = single.map(|kernel| (Precision::F32, kernel));
     let double = double.map(|kernel| (Precision::F64, kernel));

@@ -11,7 +11,7 @@ use mmfits::convolve::cpu::parts::{BareTransforms, Part, Parts, Transforms};
 use mmfits::convolve::{Cpu, PlaneKind, Workload};
 use mmfits::image::Image;
 use mmfits::kernel::{Grid, PixelCovariance};
-use mmfits::map::{Io, Slot, Target, make_ready, write_within};
+use mmfits::map::{Io, Slot, Target, Touch, make_ready, write_within};
 use mmfits::plan::{ColumnMethod, Convolution, Edge, FilePlan, HduChoice, NanRule, Strips};
 use mmfits::plane::{PlaneMut, Store};
 
@@ -31,6 +31,12 @@ pub fn copy(input: &Path, output: &Path, io: Io, threads: usize) -> Result<(), F
         convolution: smallest(usize::try_from(cube.nx())?, usize::try_from(cube.ny())?),
         backend: Cpu::new(),
         threads_per_lane: threads.div_ceil(lanes),
+        // As a job does it: DECISIONS.md, "Stores".
+        touch: if threads > 4 {
+            Touch::First
+        } else {
+            Touch::Zeros
+        },
     };
     in_threads(threads, lanes, || copier.lane())
 }
@@ -41,6 +47,7 @@ struct Copier<'a, I> {
     convolution: Convolution,
     backend: Cpu,
     threads_per_lane: usize,
+    touch: Touch,
 }
 
 impl<'s, I: Iterator<Item = (u64, Slot<'s>)>> Copier<'_, I> {
@@ -63,6 +70,7 @@ impl<'s, I: Iterator<Item = (u64, Slot<'s>)>> Copier<'_, I> {
             let store = Place {
                 file: slot.file,
                 range: slot.range.clone(),
+                touch: self.touch,
             };
             let output = match slot.memory {
                 Some(bytes) => PlaneMut::mapped(bytes, &store, shape, bitpix)?,
@@ -80,11 +88,16 @@ impl<'s, I: Iterator<Item = (u64, Slot<'s>)>> Copier<'_, I> {
 struct Place<'a> {
     file: &'a std::fs::File,
     range: std::ops::Range<u64>,
+    touch: Touch,
 }
 
 impl Store for Place<'_> {
+    fn origin(&self) -> u64 {
+        self.range.start
+    }
+
     fn expect(&self, at: u64, room: &mut [u8]) -> std::io::Result<()> {
-        make_ready(self.file, self.range.start + at, room)
+        make_ready(self.file, self.range.start + at, room, self.touch)
     }
 
     fn write(&self, at: u64, bytes: &[u8]) -> std::io::Result<()> {

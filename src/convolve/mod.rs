@@ -37,11 +37,50 @@ pub trait Backend: Send + Sync + fmt::Debug {
     /// beyond counting. Tables that lanes share are not part of it.
     fn lane_bytes(&self, workload: &Workload) -> u64;
 
+    /// Of these, the bytes of the spectrum and of the mask's spectrum, which can lie in memory of
+    /// the caller's. Nothing is planned for this, so it may be asked for any length.
+    /// A backend that cannot be lent anything says 0, which is the default.
+    fn spectra_bytes(&self, workload: &Workload) -> [u64; 2] {
+        let _ = workload;
+        [0; 2]
+    }
+
+    /// About as many bytes as the tables of this workload's transforms take, which all lanes
+    /// share. Nothing is planned for this either.
+    fn table_bytes(&self, workload: &Workload) -> u64 {
+        let _ = workload;
+        0
+    }
+
     /// Makes a lane for this workload: plans its transforms and allocates its memory.
     ///
     /// # Errors
     /// [`BackendError::Memory`] if the memory is not to be had.
     fn lane(&self, workload: &Workload) -> Result<Box<dyn Lane>, BackendError>;
+
+    /// The same with its spectra in memory of the caller's, as long as
+    /// [`spectra_bytes`](Self::spectra_bytes) says or longer. No bit of a result depends on it.
+    ///
+    /// # Errors
+    /// [`BackendError::Memory`] if the rest of the memory is not to be had, or this is too short.
+    fn lane_in(
+        &self,
+        workload: &Workload,
+        spectra: [Box<dyn Storage>; 2],
+    ) -> Result<Box<dyn Lane>, BackendError> {
+        drop(spectra);
+        self.lane(workload)
+    }
+}
+
+/// Memory that a lane is lent for its largest buffers. It begins on a multiple of 16 bytes, and
+/// what is in it at first does not matter.
+pub trait Storage: Send + Sync + fmt::Debug {
+    /// All of it.
+    fn bytes(&self) -> &[u8];
+
+    /// All of it, to be written.
+    fn bytes_mut(&mut self) -> &mut [u8];
 }
 
 /// One plane in flight, with all the memory that takes.
@@ -63,7 +102,7 @@ pub trait Lane: Send + fmt::Debug {
         slot: PlaneMut<'_>,
     ) -> Result<(), BackendError>;
 
-    /// The bytes this lane has allocated.
+    /// The bytes this lane has allocated; what it was lent is not among them.
     fn bytes(&self) -> u64;
 }
 

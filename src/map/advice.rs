@@ -11,17 +11,27 @@ const READY_BYTES: usize = 64 << 10;
 
 static ZEROS: [u8; READY_BYTES] = [0; READY_BYTES];
 
+/// How the pages of an output's map are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Touch {
+    /// By a small write of zeros. A first touch of the map would have the page cache read ahead:
+    /// megabytes at a time, from blocks that hold nothing. But a file takes one write at a time.
+    Zeros,
+    /// By a first touch, which any number of threads can do at once.
+    First,
+}
+
 /// Makes bytes of an output's map ready to be filled: `room` is where byte `at` of `file` and the
-/// following ones are mapped. They become zero.
-///
-/// A first touch of the map would have the page cache read ahead: megabytes at a time, from blocks
-/// that hold nothing. So its pages are made by a small write of zeros, and then mapped in one call
-/// instead of one fault each.
+/// following ones are mapped. They hold zeros, or what was there before. The pages are then
+/// mapped in one call, instead of one fault each.
 ///
 /// # Errors
 /// What the system said: no space, a failing disk. A plain first touch would end the process with
 /// SIGBUS then.
-pub fn make_ready(file: &File, at: u64, room: &mut [u8]) -> io::Result<()> {
+pub fn make_ready(file: &File, at: u64, room: &mut [u8], touch: Touch) -> io::Result<()> {
+    if touch == Touch::First {
+        return populate(room);
+    }
     let places = (at..).step_by(READY_BYTES);
     for (place, piece) in places.zip(room.chunks_mut(READY_BYTES)) {
         file.write_all_at(&ZEROS[..piece.len()], place)?;
@@ -199,7 +209,7 @@ mod tests {
         // SAFETY: a file of this test alone, as long as the map.
         let mut map = unsafe { memmap2::MmapMut::map_mut(&file) }.unwrap();
         let ready = 1001..length - 3;
-        make_ready(&file, 1001, &mut map[ready.clone()]).unwrap();
+        make_ready(&file, 1001, &mut map[ready.clone()], Touch::Zeros).unwrap();
         for (at, &byte) in map.iter().enumerate() {
             assert_eq!(byte, if ready.contains(&at) { 0 } else { 7 }, "{at}");
         }
@@ -236,7 +246,7 @@ mod tests {
         file.set_len(50_000).unwrap();
         // SAFETY: a file of this test alone, as long as the map.
         let mut map = unsafe { memmap2::MmapMut::map_mut(&file) }.unwrap();
-        make_ready(&file, 10_001, &mut map[10_001..20_000]).unwrap();
+        make_ready(&file, 10_001, &mut map[10_001..20_000], Touch::First).unwrap();
         map[10_001..20_000].fill(7);
         begin_writing(&file, &(10_000..20_000)).unwrap();
         finish_writing(&file, &(10_000..20_000)).unwrap();

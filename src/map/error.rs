@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::fmt;
 use std::io;
+use std::path::PathBuf;
 
 /// A file that could not be opened, reserved, mapped or flushed.
 #[derive(Debug)]
@@ -37,6 +38,20 @@ pub enum MapError {
     /// Its blocks could not be reserved: no space, a quota, or a file system that cannot.
     Reserve {
         /// How much was asked for, bytes.
+        len_bytes: u64,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// There is no such folder for scratch files.
+    NoScratch {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// A scratch file could not be made, reserved or mapped.
+    Scratch {
+        /// Its folder.
+        folder: PathBuf,
+        /// How long it was to be, bytes.
         len_bytes: u64,
         /// What the system said.
         source: io::Error,
@@ -83,6 +98,16 @@ impl fmt::Display for MapError {
             Self::Reserve { len_bytes, .. } => {
                 write!(f, "{len_bytes} bytes cannot be reserved on its disk")
             }
+            Self::NoScratch { folder } => {
+                write!(f, "the scratch folder {} does not exist", folder.display())
+            }
+            Self::Scratch {
+                folder, len_bytes, ..
+            } => write!(
+                f,
+                "a scratch file of {len_bytes} bytes cannot be had in {}",
+                folder.display()
+            ),
             Self::Write { at_bytes, .. } => {
                 write!(f, "cannot be written at byte {at_bytes}")
             }
@@ -105,9 +130,14 @@ impl Error for MapError {
             Self::Open { source }
             | Self::Map { source, .. }
             | Self::Create { source }
+            | Self::Reserve { source, .. }
             | Self::Write { source, .. }
-            | Self::Reserve { source, .. } => Some(source),
-            Self::NotAFile | Self::TooLarge { .. } | Self::Locked | Self::Range { .. } => None,
+            | Self::Scratch { source, .. } => Some(source),
+            Self::NotAFile
+            | Self::TooLarge { .. }
+            | Self::Locked
+            | Self::NoScratch { .. }
+            | Self::Range { .. } => None,
         }
     }
 }

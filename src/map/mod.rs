@@ -1,5 +1,6 @@
-//! Files as memory: read-only inputs, reserved outputs that are mapped or written by position. No FITS is known here, and
-//! this is the only room of the CPU path that may contain `unsafe`.
+//! Files as memory: read-only inputs, reserved outputs that are mapped or written by position,
+//! scratch space. No FITS is known here, and this is the only room of the CPU path that may
+//! contain `unsafe`.
 //!
 //! A map shows what the file holds *now*. Both types promise their callers plain slices, which
 //! is sound only while nobody shortens or rewrites the file under them: the user's word that
@@ -15,15 +16,17 @@ mod error;
 mod filesystem;
 mod identity;
 mod reserve;
+mod scratch;
 mod slot;
 mod source;
 mod target;
 
-pub use advice::make_ready;
+pub use advice::{Touch, make_ready};
 pub use behind::Behind;
 pub use error::MapError;
 pub use filesystem::network_file_system;
 pub use identity::FileId;
+pub use scratch::Scratch;
 pub use slot::{Slot, write_within};
 pub use source::Source;
 pub use target::{Io, Target};

@@ -58,4 +58,15 @@ impl Convolution {
             ..self
         }
     }
+
+    /// The same convolution by the method that needs the least memory; `None` if that is the one
+    /// it has.
+    #[must_use]
+    pub fn made_thrifty(self, precision: Precision) -> Option<Self> {
+        if self.columns != ColumnMethod::Full {
+            return None;
+        }
+        let columns = ColumnMethod::thrifty(&self.kernel, self.grid.ny, self.edge, precision)?;
+        Some(Self { columns, ..self })
+    }
 }

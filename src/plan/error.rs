@@ -75,8 +75,10 @@ pub enum PlanError {
         asked_for: bool,
         /// What was allowed, bytes.
         allowed_bytes: u64,
-        /// What one lane needs, bytes.
+        /// What one plane in flight needs, and all that is beside it, bytes.
         needed_bytes: u64,
+        /// How much of that could lie in a file; `None` if it does already, or nothing could.
+        scratch_bytes: Option<u64>,
     },
 }
 
@@ -154,16 +156,25 @@ impl fmt::Display for PlanError {
                 asked_for,
                 allowed_bytes,
                 needed_bytes,
-            } => write!(
-                f,
-                "one plane in flight needs {needed_bytes} bytes of memory, and {allowed_bytes} \
-                 {}",
-                if *asked_for {
+                scratch_bytes,
+            } => {
+                let found = if *asked_for {
                     "are allowed; raise --memory"
                 } else {
                     "are there; a smaller target needs less"
+                };
+                write!(
+                    f,
+                    "one plane in flight needs {needed_bytes} bytes of memory, and \
+                     {allowed_bytes} {found}"
+                )?;
+                match scratch_bytes {
+                    Some(bytes) => {
+                        write!(f, ", or put {bytes} of them into a file with --scratch DIR")
+                    }
+                    None => Ok(()),
                 }
-            ),
+            }
         }
     }
 }

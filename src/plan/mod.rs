@@ -139,10 +139,15 @@ pub struct FilePlan {
     pub notes: Vec<Note>,
     /// Length of the output file, bytes.
     pub bytes: u64,
-    /// Predicted memory of all lanes together, bytes; 0 until the machine has been looked at.
+    /// Predicted anonymous memory of the process while it works on this file, bytes: lanes,
+    /// tables, threads and what is known of all files; 0 until the machine has been looked at.
     pub memory_bytes: u64,
     /// Planes in flight at once; 0 until the machine has been looked at.
     pub lanes: usize,
+    /// Threads that work on one plane; 0 until the machine has been looked at.
+    pub threads_per_lane: usize,
+    /// The part of a lane that lies in a file, bytes.
+    pub scratch_bytes: u64,
 }
 
 impl FilePlan {
@@ -173,7 +178,6 @@ impl FilePlan {
             .map(|plane| planner.task(plane))
             .collect::<Result<Vec<_>, _>>()?;
         note_tasks(&facts, &tasks, &mut notes);
-        let (bytes, memory_bytes, lanes) = (0, 0, 0);
         Ok(Self {
             facts,
             targets,
@@ -181,10 +185,30 @@ impl FilePlan {
             precision,
             per_beam,
             notes,
-            bytes,
-            memory_bytes,
-            lanes,
+            bytes: 0,
+            memory_bytes: 0,
+            lanes: 0,
+            threads_per_lane: 0,
+            scratch_bytes: 0,
         })
+    }
+
+    /// Takes the method with the least memory for every convolution that is `too_large`, as far
+    /// as there is one; returns how many planes were changed.
+    pub fn make_thrifty(&mut self, too_large: impl Fn(&Convolution) -> bool) -> u64 {
+        let mut changed = 0;
+        for task in &mut self.tasks {
+            let Task::Convolve(convolution) = task else {
+                continue;
+            };
+            let precision = convolution.nan.transform_precision(self.precision);
+            let thrifty = convolution.made_thrifty(precision);
+            if let Some(thrifty) = thrifty.filter(|_| too_large(convolution)) {
+                *convolution = thrifty;
+                changed += 1;
+            }
+        }
+        changed
     }
 
     /// The planes that will be blank.

@@ -1,6 +1,7 @@
 //! What a user should know, as data: the library prints nothing.
 
 use std::fmt;
+use std::path::PathBuf;
 
 use fits_layout::Bitpix;
 
@@ -41,6 +42,26 @@ pub enum Note {
     AllBlank,
     /// One file in natural mode is at its own target already.
     NaturalAlone,
+    /// Planes are convolved in strips only because the memory does not hold their full height.
+    Thrifty {
+        /// How many planes.
+        planes: u64,
+    },
+    /// A lane's spectrum lies in a file.
+    Scratch {
+        /// Its folder.
+        folder: PathBuf,
+        /// Its length.
+        bytes: u64,
+    },
+    /// One plane in flight needs more than the default share of the memory, though not more than
+    /// there is.
+    LargeLane {
+        /// The default share, bytes.
+        share_bytes: u64,
+        /// What is needed, bytes.
+        needed_bytes: u64,
+    },
     /// The output's folder lies on a network file system: it is written, not mapped.
     Network {
         /// What it is called.
@@ -62,6 +83,11 @@ impl Note {
             Self::Network { .. } => Some("--io map maps it all the same"),
             Self::Beam(note) => note.hint(),
             Self::Sky(note) => note.hint(),
+            Self::Thrifty { .. } => Some("a larger --memory may be faster"),
+            Self::Scratch { .. } => Some("with a larger --memory no file is needed"),
+            Self::LargeLane { .. } => {
+                Some("--memory sets a limit, and --scratch DIR puts most of it into a file")
+            }
             Self::CutOff { .. } | Self::SomeBlank { .. } => None,
         }
     }
@@ -104,6 +130,23 @@ impl fmt::Display for Note {
                 f,
                 "natural mode over one file: each channel is at its own common beam already and \
                  passed through"
+            ),
+            Self::Thrifty { planes } => write!(
+                f,
+                "the memory does not hold the full height of planes, which go by strips: {planes}"
+            ),
+            Self::Scratch { folder, bytes } => write!(
+                f,
+                "{bytes} bytes of the working memory lie in a file in {}",
+                folder.display()
+            ),
+            Self::LargeLane {
+                share_bytes,
+                needed_bytes,
+            } => write!(
+                f,
+                "one plane in flight needs {needed_bytes} bytes, more than a quarter of the \
+                 memory ({share_bytes} bytes)"
             ),
         }
     }

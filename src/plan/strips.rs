@@ -50,6 +50,13 @@ const MOST_FOR_RINGING: usize = 48;
 /// Lengths of column transforms, and the rows of both halos together that each is for.
 const LENGTHS: [(usize, usize); 4] = [(256, 104), (384, 160), (512, 256), (1024, 512)];
 
+/// Twice this and so on are for halos of any width, where memory is short: they are no faster than
+/// the full height.
+const LONGEST_FAST: usize = 1024;
+
+/// Wider halos than this are not tried where speed is wanted.
+const WIDEST_FAST: usize = 512;
+
 /// Shorter planes, in lengths of the column transform, are no faster in strips.
 const LEAST_LENGTHS: usize = 2;
 
@@ -62,11 +69,39 @@ impl ColumnMethod {
         let strips = strips(kernel, ny, precision).filter(|_| agrees);
         strips.map_or(Self::Full, Self::Strips)
     }
+
+    /// The strips for columns whose full height of `rows`, the padding included, needs more memory
+    /// than there is, though they may be slower; `None` where the kernel is too narrow for strips,
+    /// or so wide that they would need no less.
+    #[must_use]
+    pub fn thrifty(
+        kernel: &PixelCovariance,
+        rows: usize,
+        edge: Edge,
+        precision: Precision,
+    ) -> Option<Self> {
+        if edge == Edge::Zero {
+            fast_column(rows, kernel, precision)?;
+        }
+        let rings = |distance| GaussianTransfer::new(*kernel, 1.0).ringing_y(distance);
+        let halo = halo((kernel.marginal_fwhm_y_px(), rows), rings, precision)?;
+        let both = halo.checked_mul(2)?;
+        let known = LENGTHS.iter().find(|&&(_, most)| both <= most);
+        let longer = || {
+            let doubled = std::iter::successors(Some(LONGEST_FAST), |length| length.checked_mul(2));
+            doubled
+                .take_while(|&length| length < rows)
+                .find(|length| both <= length / 2)
+        };
+        let length = known.map(|&(length, _)| length).or_else(longer)?;
+        // The transfer function of a strip is kept in a table, half as large as its ring.
+        (length + length / 2 < rows).then_some(Self::Strips(Strips { length, halo }))
+    }
 }
 
 fn strips(kernel: &PixelCovariance, ny: usize, precision: Precision) -> Option<Strips> {
     let rings = |distance| GaussianTransfer::new(*kernel, 1.0).ringing_y(distance);
-    let halo = halo(kernel.marginal_fwhm_y_px(), rings, precision)?;
+    let halo = halo((kernel.marginal_fwhm_y_px(), WIDEST_FAST), rings, precision)?;
     let fits = |&&(_, both): &&(usize, usize)| 2 * halo <= both;
     let &(length, _) = LENGTHS.iter().find(fits)?;
     (ny >= LEAST_LENGTHS * length).then_some(Strips { length, halo })
@@ -82,7 +117,7 @@ pub fn wrapped_row(kernel: &PixelCovariance, nx: usize, precision: Precision) ->
 
 fn haloed_row(kernel: &PixelCovariance, nx: usize, precision: Precision) -> Option<(usize, usize)> {
     let rings = |distance| GaussianTransfer::new(*kernel, 1.0).ringing_x(distance);
-    let halo = halo(kernel.marginal_fwhm_x_px(), rings, precision)?;
+    let halo = halo((kernel.marginal_fwhm_x_px(), WIDEST_FAST), rings, precision)?;
     let length = fastest(nx.checked_add(2 * halo)?, Axis::Row)?;
     // The halo itself costs a little, too.
     let gains = cost(length, Axis::Row) < cost(nx, Axis::Row) / 10 * 9;
@@ -90,13 +125,16 @@ fn haloed_row(kernel: &PixelCovariance, nx: usize, precision: Precision) -> Opti
 }
 
 /// Pixels on each side beyond which the kernel is negligible in this precision; `None` if it is
-/// nowhere. The widths were measured against the full transform: DECISIONS.md, "Strips".
-fn halo(marginal_fwhm_px: f64, rings: impl Fn(f64) -> f64, precision: Precision) -> Option<usize> {
+/// nowhere, or only beyond `longest`. The widths were measured against the full transform: DECISIONS.md, "Strips".
+fn halo(
+    (marginal_fwhm_px, longest): (f64, usize),
+    rings: impl Fn(f64) -> f64,
+    precision: Precision,
+) -> Option<usize> {
     let widths = match precision {
         Precision::F32 => 2.5,
         Precision::F64 => 3.5,
     };
-    let (_, longest) = LENGTHS[LENGTHS.len() - 1];
     let reach = (widths * marginal_fwhm_px).ceil();
     if !(0.0..=longest as f64).contains(&reach) {
         return None;
@@ -187,6 +225,32 @@ mod tests {
         assert_eq!(lengths(&round(110.0), 4096, Precision::F32), None);
         assert_eq!(lengths(&round(1e300), 4096, Precision::F32), None);
         assert_eq!(lengths(&round(f64::NAN), 4096, Precision::F32), None);
+    }
+
+    #[test]
+    fn where_memory_is_short_strips_are_taken_for_wide_kernels_and_short_planes_too() {
+        let thrifty = |kernel: f64, rows, precision| {
+            ColumnMethod::thrifty(&round(kernel), rows, Edge::Wrap, precision).map(|method| {
+                match method {
+                    ColumnMethod::Full => (0, 0),
+                    ColumnMethod::Strips(strips) => (strips.length, strips.halo),
+                }
+            })
+        };
+        // 2.5 · 110 = 275 -> 280, and 560 rows of both halos are more than half of 1024.
+        assert_eq!(thrifty(110.0, 5000, Precision::F32), Some((2048, 280)));
+        assert_eq!(
+            thrifty(1000.0, 40_000, Precision::F32),
+            Some((16_384, 2504))
+        );
+        assert_eq!(thrifty(6.0, 511, Precision::F32), Some((256, 16)));
+        // No less than the full height.
+        assert_eq!(thrifty(110.0, 3000, Precision::F32), None);
+        assert_eq!(thrifty(6.0, 300, Precision::F32), None);
+        assert_eq!(thrifty(1e300, 40_000, Precision::F32), None);
+        // Too narrow.
+        assert_eq!(thrifty(3.4, 40_000, Precision::F32), None);
+        assert_eq!(thrifty(5.2, 40_000, Precision::F64), None);
     }
 
     #[test]

@@ -15,10 +15,11 @@ pub struct Pen {
 }
 
 impl Pen {
-    /// The bytes that a pen for rows of up to `row_bytes` bytes allocates.
+    /// The bytes that a pen for rows of up to `row_bytes` bytes allocates; [`usize::MAX`] if they
+    /// are beyond counting.
     #[must_use]
     pub fn bytes_for(row_bytes: usize) -> usize {
-        row_bytes.max(PIECE_BYTES)
+        row_bytes.saturating_add(PIECE_BYTES)
     }
 
     /// A pen for rows of up to `row_bytes` bytes; `None` if there is no memory for it.
@@ -41,31 +42,55 @@ impl Pen {
         self.buffer.capacity()
     }
 
-    /// Whether `length` bytes for byte `at` of the plane follow what is gathered, and fit.
-    pub(super) fn takes(&self, at: u64, length: usize) -> bool {
-        let follows = self.used == 0 || self.at.checked_add(self.used as u64) == Some(at);
-        follows && length <= self.buffer.len() - self.used
+    /// Forgets what it holds of a plane that was given up.
+    pub fn clear(&mut self) {
+        self.used = 0;
     }
 
-    /// Room for `length` more bytes, which belong at byte `at` of the plane; `None` unless it
-    /// [`takes`](Self::takes) them.
+    /// Whether byte `at` of the plane follows what is gathered.
+    pub(super) fn is_followed_by(&self, at: u64) -> bool {
+        self.used == 0 || self.at.checked_add(self.used as u64) == Some(at)
+    }
+
+    /// Room for `length` more bytes, which belong at byte `at` of the plane and follow what is
+    /// gathered; `None` if they do not fit.
     pub(super) fn room(&mut self, at: u64, length: usize) -> Option<&mut [u8]> {
-        if !self.takes(at, length) {
-            return None;
-        }
         if self.used == 0 {
             self.at = at;
         }
         let first = self.used;
-        self.used += length;
-        self.buffer.get_mut(first..self.used)
+        let end = first.checked_add(length)?;
+        let room = self.buffer.get_mut(first..end)?;
+        self.used = end;
+        Some(room)
     }
 
-    /// What is gathered, in pieces with their places in the plane; it is forgotten.
-    pub(super) fn lift(&mut self) -> impl Iterator<Item = (u64, &[u8])> {
-        let gathered = &self.buffer[..std::mem::take(&mut self.used)];
-        let places = (self.at..).step_by(PIECE_BYTES);
-        places.zip(gathered.chunks(PIECE_BYTES))
+    /// Gives away what is gathered, with its places in the plane: all of it, or as far as it fills
+    /// pieces of the file. `origin` is the plane's first byte in the file.
+    pub(super) fn lift<E>(
+        &mut self,
+        all: bool,
+        origin: u64,
+        mut give: impl FnMut(u64, &[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let piece = PIECE_BYTES as u64;
+        let mut lifted = 0;
+        loop {
+            let at = self.at + lifted as u64;
+            // At most a piece.
+            let to_end = (piece - origin.wrapping_add(at) % piece) as usize;
+            let left = self.used - lifted;
+            if left == 0 || (left < to_end && !all) {
+                break;
+            }
+            let count = left.min(to_end);
+            give(at, &self.buffer[lifted..lifted + count])?;
+            lifted += count;
+        }
+        self.buffer.copy_within(lifted..self.used, 0);
+        self.at += lifted as u64;
+        self.used -= lifted;
+        Ok(())
     }
 }
 
@@ -73,25 +98,65 @@ impl Pen {
 mod tests {
     use super::*;
 
-    #[test]
-    fn neighbouring_rows_are_gathered_until_it_is_full() {
-        let mut pen = Pen::new(30_000).unwrap();
-        assert_eq!(pen.bytes(), Pen::bytes_for(30_000));
-        pen.room(60_000, 30_000).unwrap().fill(1);
-        pen.room(90_000, 30_000).unwrap().fill(2);
-        assert!(pen.room(120_000, 30_000).is_none(), "full");
-        assert!(pen.room(0, 1).is_none(), "not a neighbour");
-        let lifted: Vec<_> = pen.lift().map(|(at, piece)| (at, piece.len())).collect();
-        assert_eq!(lifted, [(60_000, 60_000)]);
-        assert_eq!(pen.lift().count(), 0);
-        assert!(pen.takes(0, 30_000));
+    fn lifted(pen: &mut Pen, all: bool, origin: u64) -> Vec<(u64, usize)> {
+        let mut pieces = Vec::new();
+        let result: Result<(), ()> = pen.lift(all, origin, |at, bytes| {
+            assert!(
+                bytes
+                    .iter()
+                    .enumerate()
+                    .all(|(i, &byte)| { byte == ((at + i as u64) / 30_000) as u8 })
+            );
+            pieces.push((at, bytes.len()));
+            Ok(())
+        });
+        assert_eq!(result, Ok(()));
+        pieces
+    }
+
+    fn put(pen: &mut Pen, row: u8, length: usize) {
+        let at = u64::from(row) * length as u64;
+        assert!(pen.is_followed_by(at));
+        pen.room(at, length).unwrap().fill(row);
     }
 
     #[test]
-    fn long_rows_are_lifted_in_pieces() {
+    fn rows_are_lifted_in_pieces_of_the_file() {
+        let mut pen = Pen::new(30_000).unwrap();
+        assert_eq!(pen.bytes(), Pen::bytes_for(30_000));
+        let origin = 5760;
+        for row in 2..4 {
+            put(&mut pen, row, 30_000);
+        }
+        // From byte 65 760 of the file: the piece ends at 131 072.
+        assert_eq!(lifted(&mut pen, false, origin), []);
+        put(&mut pen, 4, 30_000);
+        assert_eq!(lifted(&mut pen, false, origin), [(60_000, 65_312)]);
+        assert!(pen.is_followed_by(150_000));
+        assert!(!pen.is_followed_by(180_000));
+        put(&mut pen, 5, 30_000);
+        assert_eq!(lifted(&mut pen, true, origin), [(125_312, 54_688)]);
+        assert!(pen.is_followed_by(0), "it is empty");
+    }
+
+    #[test]
+    fn long_rows_are_lifted_in_several() {
         let mut pen = Pen::new(150_000).unwrap();
-        pen.room(8, 150_000).unwrap().fill(1);
-        let lifted: Vec<_> = pen.lift().map(|(at, piece)| (at, piece.len())).collect();
-        assert_eq!(lifted, [(8, 65_536), (65_544, 65_536), (131_080, 18_928)]);
+        let room = pen.room(0, 150_000).unwrap();
+        for (i, byte) in room.iter_mut().enumerate() {
+            *byte = (i / 30_000) as u8;
+        }
+        let pieces = [(0, 65_526), (65_526, 65_536), (131_062, 18_938)];
+        assert_eq!(lifted(&mut pen, true, 10), pieces);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused_and_what_is_given_up_is_forgotten() {
+        let mut pen = Pen::new(10).unwrap();
+        assert!(pen.room(0, PIECE_BYTES + 11).is_none());
+        assert!(pen.room(0, usize::MAX).is_none());
+        pen.room(0, 10).unwrap().fill(1);
+        pen.clear();
+        assert_eq!(lifted(&mut pen, true, 0), []);
     }
 }

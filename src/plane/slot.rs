@@ -8,12 +8,16 @@ use fits_layout::Bitpix;
 
 use super::codec::{Real, encode, fill_blank};
 use super::pen::{PIECE_BYTES, Pen};
+use super::ready::{Ready, piece_end};
 use super::{Codec, PlaneError, row_bytes_of};
 
 /// What stands behind an output plane that is more than plain memory: a map that is told which
 /// rows come next, or a file that is written by position. Bytes are counted from the plane's
 /// first. Threads call it at the same time, for disjoint bytes.
 pub trait Store: Sync + fmt::Debug {
+    /// Where the plane's first byte lies in its file, so that pieces of the file are touched whole.
+    fn origin(&self) -> u64;
+
     /// Bytes of a plane that is memory are about to be filled: `room`, at byte `at` of the plane.
     ///
     /// # Errors
@@ -37,6 +41,7 @@ pub struct PlaneMut<'a> {
     place: Place<'a>,
     /// Of the first row, in the whole plane.
     start: u64,
+    ready: Ready,
     nx: usize,
     ny: usize,
     row_bytes: usize,
@@ -108,6 +113,7 @@ impl<'a> PlaneMut<'a> {
         Ok(Self {
             place,
             start: 0,
+            ready: Ready::default(),
             nx,
             ny,
             row_bytes,
@@ -175,13 +181,15 @@ impl<'a> PlaneMut<'a> {
         (0..bands).map(move |band| (band * rows, rest.split_rows(rows)))
     }
 
-    /// Says that these rows are about to be filled.
+    /// Says that these rows are about to be filled, and were not before.
     ///
     /// # Errors
     /// [`PlaneError::Row`] if there are no such rows, [`PlaneError::Store`] if there is no room
     /// for them.
     pub fn begin_rows(&mut self, rows: Range<usize>) -> Result<(), PlaneError> {
         let range = self.rows_range(rows)?;
+        let (length, phase) = (self.row_bytes * self.ny, self.phase());
+        let range = self.ready.begin(&range, length, phase);
         self.expect(range)
     }
 
@@ -199,10 +207,8 @@ impl<'a> PlaneMut<'a> {
     ) -> Result<&'r mut [u8], PlaneError> {
         let (first, length) = (self.row_start(y)?, self.row_bytes);
         let at = self.start + first as u64;
-        if let Place::Elsewhere(store) = self.place
-            && !pen.takes(at, length)
-        {
-            lift(store, pen)?;
+        if let Place::Elsewhere(store) = self.place {
+            lift(store, pen, !pen.is_followed_by(at))?;
         }
         let room = match &mut self.place {
             Place::Memory(bytes, _) => bytes.get_mut(first..first + length),
@@ -216,7 +222,8 @@ impl<'a> PlaneMut<'a> {
         })
     }
 
-    /// Says that these rows are complete, those in the pen included.
+    /// Says that these rows are complete. The last of them may stay in the pen until the last row
+    /// of this plane, or of this band, is complete.
     ///
     /// # Errors
     /// [`PlaneError::Row`] if there are no such rows, [`PlaneError::Store`] if they could not be
@@ -230,7 +237,7 @@ impl<'a> PlaneMut<'a> {
                 Ok(())
             }
             Place::Memory(_, None) => Ok(()),
-            Place::Elsewhere(store) => lift(*store, pen),
+            Place::Elsewhere(store) => lift(*store, pen, range.end == self.row_bytes * self.ny),
         }
     }
 
@@ -248,10 +255,12 @@ impl<'a> PlaneMut<'a> {
         range: Range<usize>,
         mut fill: impl FnMut(usize, &mut [u8]),
     ) -> Result<(), PlaneError> {
-        for at in range.clone().step_by(PIECE_BYTES) {
-            let piece = at..range.end.min(at + PIECE_BYTES);
+        let (mut at, phase) = (range.start, self.phase());
+        while at < range.end {
+            let piece = at..piece_end(at + 1, phase).min(range.end);
             self.expect(piece.clone())?;
             let place = self.start + at as u64;
+            let next = piece.end;
             match &mut self.place {
                 Place::Memory(bytes, store) => {
                     let bytes = bytes.get_mut(piece).unwrap_or_default();
@@ -267,8 +276,18 @@ impl<'a> PlaneMut<'a> {
                     put(*store, place, room)?;
                 }
             }
+            at = next;
         }
         Ok(())
+    }
+
+    /// The place of the first byte within its piece of the file.
+    fn phase(&self) -> usize {
+        let origin = match &self.place {
+            Place::Memory(_, None) => 0,
+            Place::Memory(_, Some(store)) | Place::Elsewhere(store) => store.origin(),
+        };
+        (origin.wrapping_add(self.start) % PIECE_BYTES as u64) as usize
     }
 
     fn expect(&mut self, range: Range<usize>) -> Result<(), PlaneError> {
@@ -277,6 +296,9 @@ impl<'a> PlaneMut<'a> {
             return Ok(());
         };
         let room = bytes.get_mut(range).unwrap_or_default();
+        if room.is_empty() {
+            return Ok(());
+        }
         store.expect(at, room).map_err(|error| refused(at, &error))
     }
 
@@ -285,7 +307,11 @@ impl<'a> PlaneMut<'a> {
             Place::Memory(bytes, store) => Place::Memory(bytes, *store),
             Place::Elsewhere(store) => Place::Elsewhere(*store),
         };
-        PlaneMut { place, ..*self }
+        PlaneMut {
+            place,
+            ready: Ready::default(),
+            ..*self
+        }
     }
 
     /// Takes the first `rows` rows, or what is left, off the plane.
@@ -302,6 +328,7 @@ impl<'a> PlaneMut<'a> {
         };
         let band = Self {
             place,
+            ready: Ready::default(),
             ny: rows,
             ..*self
         };
@@ -337,10 +364,9 @@ impl<'a> PlaneMut<'a> {
     }
 }
 
-/// Stores what the pen has gathered.
-fn lift(store: &dyn Store, pen: &mut Pen) -> Result<(), PlaneError> {
-    let mut pieces = pen.lift();
-    pieces.try_for_each(|(at, bytes)| put(store, at, bytes))
+/// Stores what the pen has gathered: all of it, or as far as it fills pieces of the file.
+fn lift(store: &dyn Store, pen: &mut Pen, all: bool) -> Result<(), PlaneError> {
+    pen.lift(all, store.origin(), |at, bytes| put(store, at, bytes))
 }
 
 fn put(store: &dyn Store, at: u64, bytes: &[u8]) -> Result<(), PlaneError> {

@@ -9,20 +9,20 @@ use rayon::ThreadPool;
 use crate::convolve::{Backend, Lane, Workload};
 use crate::error::{Bug, Error, Stage};
 use crate::journal::Journal;
-use crate::map::Slot;
+use crate::map::{Slot, Touch};
 use crate::output::name::part_of;
 use crate::plan::{FilePlan, Task};
 use crate::plane::PlaneMut;
 use crate::progress::Observer;
 use crate::run::behind::WriteBehind;
 use crate::run::prepare::Prepared;
-use crate::run::store::PlaneStore;
+use crate::run::scratch;
+use crate::run::store::{PlaneStore, touch};
 
-/// What each of `lanes` lanes must be ready for.
-pub(super) fn workload(plan: &FilePlan, threads: usize, lanes: usize) -> Workload {
+/// What each lane must be ready for.
+pub(super) fn workload(plan: &FilePlan) -> Workload {
     let facts = &plan.facts;
-    let threads_per_lane = threads.div_ceil(lanes.max(1));
-    let mut workload = Workload::new(plan.precision).with_threads_per_lane(threads_per_lane);
+    let mut workload = Workload::new(plan.precision).with_threads_per_lane(plan.threads_per_lane);
     for convolution in plan.convolutions() {
         workload.add(facts.nx, facts.ny, *convolution);
     }
@@ -46,6 +46,7 @@ pub(super) struct Planes<'a> {
 struct Work<'w, 's> {
     workload: Workload,
     queue: Queue<'s>,
+    touch: Touch,
     behind: Option<&'w WriteBehind<'w>>,
     stop: AtomicBool,
 }
@@ -61,8 +62,9 @@ impl Planes<'_> {
     ) -> Result<(), Error> {
         let plan = &self.prepared.plan;
         let work = Work {
-            workload: workload(plan, pool.current_num_threads(), plan.lanes),
+            workload: workload(plan),
             queue: Mutex::new(slots.into_iter().enumerate()),
+            touch: touch(pool.current_num_threads()),
             behind,
             stop: AtomicBool::new(false),
         };
@@ -131,6 +133,7 @@ impl Planes<'_> {
         let store = PlaneStore {
             file: slot.file,
             range: slot.range.clone(),
+            touch: work.touch,
             sum: self.sums.then(Mutex::default),
             behind: work.behind,
         };
@@ -146,7 +149,11 @@ impl Planes<'_> {
             Some(Task::Convolve(convolution)) => {
                 let lane = match lane {
                     Some(lane) => lane,
-                    None => lane.insert(self.backend.lane(&work.workload)?),
+                    None => lane.insert(scratch::lane(
+                        self.backend,
+                        &work.workload,
+                        self.prepared.scratch.as_deref(),
+                    )?),
                 };
                 lane.convolve(convolution, input, output)?;
             }

@@ -4,7 +4,9 @@ mod behind;
 mod finish;
 mod history;
 mod lanes;
+mod machine;
 mod prepare;
+mod scratch;
 mod store;
 mod tuning;
 

@@ -7,18 +7,19 @@ use rayon::ThreadPoolBuilder;
 
 use crate::beam::source::BeamFrom;
 use crate::beam::{Beam, log, table};
-use crate::convolve::Backend;
-use crate::convolve::Cpu;
+use crate::convolve::{Backend, Cpu, PlaneKind};
 use crate::error::{Error, InputError, Stage, ThreadError};
 use crate::image::{BEAM_FLOOR_PX, Image};
-use crate::map::{FileId, Io, Source, network_file_system};
+use crate::map::{FileId, Io, Scratch, Source, network_file_system};
 use crate::output;
 use crate::output::name::{beamlog_of, check_place, part_of, refuse_collisions};
 use crate::output::{Existing, HeaderEdit, OutputError};
 use crate::plan::extents::{Extents, Part};
 use crate::plan::target::{Wanted, reference, targets};
-use crate::plan::{Facts, FilePlan, HduChoice, Mode, Note, PlanError, Spec, TargetChoice, Targets};
-use crate::run::tuning::machine_memory_bytes;
+use crate::plan::{
+    Facts, FilePlan, HduChoice, Mode, Note, PlanError, Spec, TargetChoice, Targets, Task,
+};
+use crate::run::machine;
 use crate::run::{Job, Request, history};
 
 /// One file, ready to be worked on.
@@ -43,6 +44,8 @@ pub(super) struct Prepared {
     pub cube: Cube,
     /// The log of the target beams: its path and its text.
     pub beamlog: Option<(PathBuf, String)>,
+    /// The folder that a lane's spectra go to; `None` if they stay in memory.
+    pub scratch: Option<PathBuf>,
 }
 
 /// Checks a whole request and plans it. Inputs are mapped and their headers and beams read; no
@@ -133,9 +136,12 @@ pub fn prepare(request: &Request) -> Result<Job, Error> {
             )
         })?;
     let backend: Box<dyn Backend> = Box::new(Cpu::new());
+    let held_bytes = images.iter().map(held_bytes).sum();
     let mut prepared = Vec::with_capacity(images.len());
     for ((image, facts), targets) in images.into_iter().zip(facts).zip(targets) {
-        prepared.push(prepare_file(request, image, facts, targets, &*backend)?);
+        let plan = plan_file(request, &image, facts, targets);
+        let file = plan.and_then(|plan| tune_file(request, image, plan, (&*backend, held_bytes)));
+        prepared.push(file?);
     }
     Ok(Job {
         prepared,
@@ -328,23 +334,44 @@ fn plan_error(inputs: &[PathBuf], file: usize, error: PlanError) -> Error {
     }
 }
 
-fn prepare_file(
+/// About what is kept in memory of one file, bytes: its headers, as read and as they will be, and
+/// for each plane a task, its part of the workload, its beams, its slot and its line in the
+/// journal.
+fn held_bytes(image: &Image) -> u64 {
+    const BESIDE_TASKS: u64 = 192;
+    let headers = image.layout().hdus.iter().map(Hdu::header_range);
+    let headers: u64 = headers.map(|range| range.end - range.start).sum();
+    let plane = (size_of::<Task>() + size_of::<PlaneKind>()) as u64 + BESIDE_TASKS;
+    let planes = image.cube().planes().saturating_mul(plane);
+    headers.saturating_mul(3).saturating_add(planes)
+}
+
+fn plan_file(
     request: &Request,
-    image: Image,
+    image: &Image,
     facts: Facts,
     targets: Targets,
-    backend: &dyn Backend,
-) -> Result<Prepared, Error> {
-    let path = image.path().to_owned();
-    let failed = |stage: Stage| Error::new(&path, stage);
-    let mut plan = FilePlan::new(facts, targets, &request.spec).map_err(|e| failed(e.into()))?;
+) -> Result<FilePlan, Error> {
+    let plan = FilePlan::new(facts, targets, &request.spec);
+    let mut plan = plan.map_err(|error| Error::new(image.path(), error.into()))?;
     let alone = request.inputs.len() == 1 && plan.convolutions().next().is_none();
     if alone && request.spec.target == TargetChoice::Common(Mode::Natural) {
         plan.notes.push(Note::NaturalAlone);
     }
+    Ok(plan)
+}
+
+fn tune_file(
+    request: &Request,
+    image: Image,
+    mut plan: FilePlan,
+    (backend, held_bytes): (&dyn Backend, u64),
+) -> Result<Prepared, Error> {
+    let path = image.path().to_owned();
+    let failed = |stage: Stage| Error::new(&path, stage);
     request
         .resources
-        .tune(&mut plan, backend)
+        .tune(&mut plan, backend, held_bytes)
         .map_err(|e| failed(e.into()))?;
     lay_out(request, image, plan, backend).map_err(failed)
 }
@@ -375,14 +402,21 @@ fn lay_out(
     });
     let checksum = checksum::is_present(&header);
     let existing = request.naming.existing;
+    let scratch = request.resources.scratch.clone();
+    let scratch = scratch.filter(|_| plan.scratch_bytes > 0);
+    if let Some(folder) = &scratch {
+        // What it is too small for is found out when a lane is made.
+        Scratch::create(folder, 1)?;
+    }
     plan.notes.extend(network_note(request, &plan.facts.output));
-    let memory_bytes = machine_memory_bytes();
+    let memory_bytes = machine::memory_bytes();
     let writes_behind = request
         .storage
         .writes_behind(extents.len_bytes(), memory_bytes);
     Ok(Prepared {
         image,
         plan,
+        scratch,
         existing,
         io: request.storage.io,
         writes_behind,

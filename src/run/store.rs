@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use fits_layout::Sum;
 
 pub use crate::map::Io;
-use crate::map::{make_ready, write_within};
+use crate::map::{Touch, make_ready, write_within};
 use crate::plane::Store;
 use crate::run::behind::WriteBehind;
 
@@ -45,12 +45,27 @@ impl Storage {
     }
 }
 
+/// With more threads than this, an output's pages are made by a first touch: what one core makes of
+/// pixels is a seventh to a third of what a file takes in writes (DECISIONS.md, "Stores").
+const MOST_WRITERS: usize = 4;
+
+/// How this many threads make the pages of an output.
+pub(super) fn touch(threads: usize) -> Touch {
+    if threads > MOST_WRITERS {
+        Touch::First
+    } else {
+        Touch::Zeros
+    }
+}
+
 /// What stands behind one output plane.
 #[derive(Debug)]
 pub(super) struct PlaneStore<'a> {
     pub file: &'a File,
     /// The plane's bytes in it.
     pub range: Range<u64>,
+    /// How the pages of a map are made.
+    pub touch: Touch,
     /// The sum of what is filled, where it is wanted.
     pub sum: Option<Mutex<Sum>>,
     pub behind: Option<&'a WriteBehind<'a>>,
@@ -66,8 +81,17 @@ impl PlaneStore<'_> {
 }
 
 impl Store for PlaneStore<'_> {
+    fn origin(&self) -> u64 {
+        self.range.start
+    }
+
     fn expect(&self, at: u64, room: &mut [u8]) -> io::Result<()> {
-        make_ready(self.file, self.range.start.saturating_add(at), room)
+        make_ready(
+            self.file,
+            self.range.start.saturating_add(at),
+            room,
+            self.touch,
+        )
     }
 
     fn write(&self, at: u64, bytes: &[u8]) -> io::Result<()> {

@@ -1,23 +1,34 @@
-//! How much of the machine is used: threads, memory, and the lanes that follow from them.
+//! How much of the machine is used: threads, memory, the lanes that follow from them, and where a
+//! lane that is too large goes.
 
-use std::fs;
+use std::path::PathBuf;
 use std::thread::available_parallelism;
 
-use crate::convolve::Backend;
-use crate::plan::{FilePlan, PlanError};
+use super::machine;
+use crate::convolve::{Backend, Workload};
+use crate::plan::{Convolution, FilePlan, Note, PlanError};
 
 /// How much of the machine may be used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Resources {
     /// Threads; by default what the affinity mask and the cgroup's CPU quota allow.
     pub threads: Option<usize>,
-    /// Memory for all lanes together, bytes; by default a quarter of what the machine or its
-    /// cgroup has.
+    /// Anonymous memory for all that is done, bytes; by default a quarter of what the machine or
+    /// its cgroup has.
     pub memory_bytes: Option<u64>,
+    /// A folder for the spectrum of a plane that does not fit into the memory.
+    pub scratch: Option<PathBuf>,
 }
 
-/// Used where nothing says how much memory there is.
-const UNKNOWN_MEMORY_BYTES: u64 = 4 << 30;
+/// What the process takes before any work: the program's own data, the pool, small things.
+const PROCESS_BYTES: u64 = 1 << 20;
+
+/// What a thread takes: the pages of its stack that are touched, and its allocator's.
+const THREAD_BYTES: u64 = 64 << 10;
+
+/// As long as a thread's share of the lanes is below this, each thread has a plane of its own;
+/// larger planes are shared. DECISIONS.md, "Lanes and memory", has the numbers.
+const LANE_BYTES_PER_THREAD: u64 = 64 << 20;
 
 impl Resources {
     /// Threads to start.
@@ -29,99 +40,230 @@ impl Resources {
             .unwrap_or_else(machine)
     }
 
-    /// Memory that lanes may take, bytes.
+    /// Memory that may be taken, bytes.
     #[must_use]
     pub fn memory_bytes(&self) -> u64 {
         self.memory_bytes
-            .unwrap_or_else(|| machine_memory_bytes() / 4)
+            .unwrap_or_else(|| machine::memory_bytes() / 4)
     }
 
-    /// What one lane may take at the most: what the user allows, else most of what there is.
+    /// What may be taken where a single lane needs it: what the user allows, else most of what
+    /// there is.
     fn ceiling_bytes(&self) -> u64 {
         self.memory_bytes
-            .unwrap_or_else(|| machine_memory_bytes() / 5 * 4)
+            .unwrap_or_else(|| machine::memory_bytes() / 5 * 4)
     }
 
-    /// Chooses the plan's lanes: as many as there are threads and planes, as far as the memory
-    /// goes.
+    /// Chooses the plan's lanes, and other methods for planes that are too large for the memory.
+    /// `held_bytes` are taken by what is known of all files.
     ///
     /// # Errors
     /// [`PlanError::Memory`] where not even one lane fits.
-    pub(super) fn tune(&self, plan: &mut FilePlan, backend: &dyn Backend) -> Result<(), PlanError> {
-        let allowed_bytes = self.ceiling_bytes();
-        let refuse_above = |needed_bytes: u64| {
-            if needed_bytes > allowed_bytes {
-                let asked_for = self.memory_bytes.is_some();
-                return Err(PlanError::Memory {
-                    asked_for,
-                    allowed_bytes,
-                    needed_bytes,
-                });
-            }
-            Ok(needed_bytes)
-        };
-        // Working out what a lane needs plans its transforms; the tables of absurd lengths alone
-        // would fill the memory.
-        refuse_above(least_bytes(plan))?;
-        let (threads, budget_bytes) = (self.threads(), self.memory_bytes());
-        let convolved = plan.convolutions().count();
-        let memory = |lanes: usize| {
-            let lane = backend.lane_bytes(&super::lanes::workload(plan, threads, lanes));
-            // Planes that are only copied need no memory of their own.
-            (lane, lane.saturating_mul(lanes.min(convolved) as u64))
-        };
-        let wanted = threads.min(plan.tasks.len()).max(1);
-        let fits = |lanes: &usize| memory(*lanes).1 <= budget_bytes;
-        let lanes = (1..=wanted).rev().find(fits).unwrap_or(1);
-        let (lane_bytes, all_bytes) = memory(lanes);
-        refuse_above(lane_bytes)?;
-        plan.lanes = lanes;
-        plan.memory_bytes = all_bytes;
+    pub(super) fn tune(
+        &self,
+        plan: &mut FilePlan,
+        backend: &dyn Backend,
+        held_bytes: u64,
+    ) -> Result<(), PlanError> {
+        save_memory(
+            plan,
+            backend,
+            self.memory_bytes().saturating_sub(held_bytes),
+        );
+        let tuning = Tuning::new(self, plan, backend, held_bytes);
+        let choice = tuning.choose(self, &mut plan.notes)?;
+        plan.lanes = choice.lanes;
+        plan.threads_per_lane = choice.threads_per_lane;
+        plan.memory_bytes = choice.memory_bytes;
+        plan.scratch_bytes = choice.scratch_bytes;
         Ok(())
     }
 }
 
-/// What the tables of the longest transforms take, at the least: a dozen doubles for each of
-/// their elements, in and beside the tables.
-fn least_bytes(plan: &FilePlan) -> u64 {
-    let lengths = plan
-        .convolutions()
-        .map(|c| c.grid.nx.saturating_add(c.grid.ny));
-    (lengths.max().unwrap_or(0) as u64).saturating_mul(96)
+/// Where the full height of a plane needs more than `budget_bytes` the strips with the least
+/// memory are taken. One thread is reckoned with, so that their number decides no bit.
+fn save_memory(plan: &mut FilePlan, backend: &dyn Backend, budget_bytes: u64) {
+    let (precision, nx, ny) = (plan.precision, plan.facts.nx, plan.facts.ny);
+    let planes = plan.make_thrifty(|convolution: &Convolution| {
+        let mut alone = Workload::new(precision);
+        alone.add(nx, ny, *convolution);
+        let beside = sum([PROCESS_BYTES, THREAD_BYTES, backend.table_bytes(&alone)]);
+        let spectra = sum(backend.spectra_bytes(&alone));
+        // What is beyond all measure is not planned.
+        beside.saturating_add(spectra) > budget_bytes
+            || beside.saturating_add(backend.lane_bytes(&alone)) > budget_bytes
+    });
+    if planes > 0 {
+        plan.notes.push(Note::Thrifty { planes });
+    }
 }
 
-/// The least of the machine's memory and the limits of the cgroups we may be in.
-pub(super) fn machine_memory_bytes() -> u64 {
-    let limits = [
-        meminfo_total_bytes(),
-        cgroup_limit_bytes("/sys/fs/cgroup/memory.max"),
-        own_cgroup_limit_bytes(),
-        cgroup_limit_bytes("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
-    ];
-    limits
-        .into_iter()
-        .flatten()
-        .min()
-        .unwrap_or(UNKNOWN_MEMORY_BYTES)
+/// What one file's lanes are chosen by.
+struct Tuning<'a> {
+    backend: &'a dyn Backend,
+    workload: Workload,
+    threads: usize,
+    /// Planes that there are lanes for.
+    planes: usize,
+    /// Planes that a lane needs memory for.
+    convolved: usize,
+    /// All that is taken beside the lanes.
+    fixed_bytes: u64,
 }
 
-fn meminfo_total_bytes() -> Option<u64> {
-    let text = fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find(|line| line.starts_with("MemTotal:"))?;
-    let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
-    kib.checked_mul(1024)
+/// How the planes of one file are worked on.
+#[derive(Clone, Copy, Debug)]
+struct Choice {
+    lanes: usize,
+    threads_per_lane: usize,
+    memory_bytes: u64,
+    scratch_bytes: u64,
 }
 
-/// `max` (cgroup v2) and absurdly large numbers (v1) mean no limit, and lose against the others.
-fn cgroup_limit_bytes(path: &str) -> Option<u64> {
-    fs::read_to_string(path).ok()?.trim().parse().ok()
+impl<'a> Tuning<'a> {
+    fn new(
+        resources: &Resources,
+        plan: &FilePlan,
+        backend: &'a dyn Backend,
+        held_bytes: u64,
+    ) -> Self {
+        let workload = super::lanes::workload(plan);
+        let threads = resources.threads();
+        let stacks = (threads as u64).saturating_mul(THREAD_BYTES);
+        let tables = backend.table_bytes(&workload);
+        Self {
+            backend,
+            threads,
+            planes: plan.tasks.len(),
+            convolved: plan.convolutions().count(),
+            fixed_bytes: sum([PROCESS_BYTES, stacks, held_bytes, tables]),
+            workload,
+        }
+    }
+
+    /// As many lanes as fit the default share or what the user allows; else one lane, its spectra
+    /// in a file; else, if the user has not said how much, one lane in most of the memory.
+    fn choose(&self, resources: &Resources, notes: &mut Vec<Note>) -> Result<Choice, PlanError> {
+        let spectra = sum(self.spectra_bytes(1));
+        if self.fixed_bytes > resources.ceiling_bytes() {
+            // Not to be planned: the tables alone would fill the memory.
+            let least_bytes = self.fixed_bytes.saturating_add(spectra);
+            return Err(self.refusal(resources, least_bytes, None));
+        }
+        let share_bytes = resources.memory_bytes();
+        if let Some(choice) = self.lanes(share_bytes) {
+            return Ok(choice);
+        }
+        if let Some(folder) = &resources.scratch {
+            let choice = self.one_lane(resources, true, None)?;
+            notes.push(Note::Scratch {
+                folder: folder.clone(),
+                bytes: choice.scratch_bytes,
+            });
+            return Ok(choice);
+        }
+        let choice = self.one_lane(resources, false, Some(spectra))?;
+        notes.push(Note::LargeLane {
+            share_bytes,
+            needed_bytes: choice.memory_bytes,
+        });
+        Ok(choice)
+    }
+
+    /// One lane with as many threads as fit below the ceiling. Where it does not, the refusal says
+    /// how much of it could lie in a file.
+    fn one_lane(
+        &self,
+        resources: &Resources,
+        scratch: bool,
+        could_lie_in_a_file: Option<u64>,
+    ) -> Result<Choice, PlanError> {
+        let ceiling_bytes = resources.ceiling_bytes();
+        let fits = |choice: &Choice| choice.memory_bytes <= ceiling_bytes;
+        self.singles(scratch).find(fits).ok_or_else(|| {
+            let least = self.single(1, scratch);
+            let lent = could_lie_in_a_file.filter(|&bytes| bytes > 0);
+            self.refusal(resources, least.memory_bytes, lent)
+        })
+    }
+
+    fn refusal(
+        &self,
+        resources: &Resources,
+        needed_bytes: u64,
+        scratch_bytes: Option<u64>,
+    ) -> PlanError {
+        PlanError::Memory {
+            asked_for: resources.memory_bytes.is_some(),
+            allowed_bytes: resources.ceiling_bytes(),
+            needed_bytes,
+            scratch_bytes,
+        }
+    }
+
+    /// The most lanes within `budget_bytes`: one a thread while they are small, else fewer that
+    /// share the threads; at the end one, with as many threads as fit.
+    fn lanes(&self, budget_bytes: u64) -> Option<Choice> {
+        let most = self.threads.min(self.planes).max(1);
+        let moderate = (self.threads as u64).saturating_mul(LANE_BYTES_PER_THREAD);
+        let several = (2..=most).rev().map(|lanes| {
+            let threads_per_lane = self.threads.div_ceil(lanes);
+            let bytes = self.lane_bytes(threads_per_lane);
+            // Planes that are only copied need no memory of their own.
+            let all = bytes.saturating_mul(lanes.min(self.convolved) as u64);
+            (lanes, threads_per_lane, all)
+        });
+        several
+            .filter(|&(.., all)| all <= moderate)
+            .map(|(lanes, threads_per_lane, all)| Choice {
+                lanes,
+                threads_per_lane,
+                memory_bytes: self.fixed_bytes.saturating_add(all),
+                scratch_bytes: 0,
+            })
+            .chain(self.singles(false))
+            .find(|choice| choice.memory_bytes <= budget_bytes)
+    }
+
+    /// One lane with all threads, with one less, and so on.
+    fn singles(&self, scratch: bool) -> impl Iterator<Item = Choice> {
+        (1..=self.threads)
+            .rev()
+            .map(move |threads| self.single(threads, scratch))
+    }
+
+    fn single(&self, threads_per_lane: usize, scratch: bool) -> Choice {
+        let lane = if self.convolved > 0 {
+            self.lane_bytes(threads_per_lane)
+        } else {
+            0
+        };
+        let lent = if scratch {
+            sum(self.spectra_bytes(threads_per_lane))
+        } else {
+            0
+        };
+        Choice {
+            lanes: 1,
+            threads_per_lane,
+            memory_bytes: self.fixed_bytes.saturating_add(lane.saturating_sub(lent)),
+            scratch_bytes: lent,
+        }
+    }
+
+    fn lane_bytes(&self, threads: usize) -> u64 {
+        let workload = self.workload.clone().with_threads_per_lane(threads);
+        self.backend.lane_bytes(&workload)
+    }
+
+    fn spectra_bytes(&self, threads: usize) -> [u64; 2] {
+        let workload = self.workload.clone().with_threads_per_lane(threads);
+        self.backend.spectra_bytes(&workload)
+    }
 }
 
-/// The limit of this process's own cgroup v2, where its folder is visible.
-fn own_cgroup_limit_bytes() -> Option<u64> {
-    let text = fs::read_to_string("/proc/self/cgroup").ok()?;
-    let path = text.lines().find_map(|line| line.strip_prefix("0::"))?;
-    cgroup_limit_bytes(&format!("/sys/fs/cgroup{path}/memory.max"))
+fn sum(bytes: impl IntoIterator<Item = u64>) -> u64 {
+    bytes.into_iter().fold(0, u64::saturating_add)
 }
 
 #[cfg(test)]
@@ -133,6 +275,7 @@ mod tests {
         let said = Resources {
             threads: Some(3),
             memory_bytes: Some(7),
+            scratch: None,
         };
         assert_eq!((said.threads(), said.memory_bytes()), (3, 7));
         let silent = Resources::default();

@@ -103,7 +103,10 @@ fn the_json_has_its_keys_in_order() {
             "bytes",
             "memory_bytes",
             "seconds",
-            "skipped"
+            "skipped",
+            "lanes",
+            "threads_per_lane",
+            "scratch_bytes"
         ]
     );
     assert_eq!(object["input"], "c.fits");

@@ -187,7 +187,7 @@ impl Run<'_> {
         if let (Some(bytes), Some(mut pipe)) = (&self.stdin, child.stdin.take()) {
             pipe.write_all(bytes).unwrap();
         }
-        let status = wait(&mut child);
+        let (status, peak_bytes) = wait(&mut child);
         let (stdout, stderr) = (stdout.join().unwrap(), stderr.join().unwrap());
         let said = format!("mmconv {:?} said: {}", self.args, tail(&stderr));
         let code = status
@@ -201,6 +201,7 @@ impl Run<'_> {
             stderr,
             said,
             out: self.bench.path("out"),
+            peak_bytes,
         }
     }
 }
@@ -213,18 +214,30 @@ fn drain(mut pipe: impl Read + Send + 'static) -> std::thread::JoinHandle<String
     })
 }
 
-fn wait(child: &mut Child) -> std::process::ExitStatus {
+/// Waits for the end, and looks at the anonymous memory now and then: how it ended, and the most
+/// that was seen, bytes.
+fn wait(child: &mut Child) -> (std::process::ExitStatus, u64) {
     let start = Instant::now();
+    let mut peak_bytes = 0;
     loop {
         if let Some(status) = child.try_wait().unwrap() {
-            return status;
+            return (status, peak_bytes);
         }
+        peak_bytes = anonymous_bytes(child.id()).unwrap_or(0).max(peak_bytes);
         if start.elapsed() > LIMIT {
             child.kill().unwrap();
             panic!("still running after {LIMIT:?}");
         }
-        std::thread::sleep(Duration::from_millis(3));
+        std::thread::sleep(Duration::from_millis(1));
     }
+}
+
+/// `RssAnon` of a process (proc_pid_status(5)).
+fn anonymous_bytes(process: u32) -> Option<u64> {
+    let text = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = text.lines().find(|line| line.starts_with("RssAnon:"))?;
+    let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(kib * 1024)
 }
 
 fn tail(text: &str) -> String {
@@ -240,6 +253,8 @@ pub struct Outcome {
     pub stderr: String,
     said: String,
     out: PathBuf,
+    /// The most anonymous memory that was seen, bytes; 0 where the system does not tell.
+    pub peak_bytes: u64,
 }
 
 impl Outcome {

@@ -202,10 +202,17 @@ pub struct Running {
     pub threads: Option<usize>,
     /// Memory to work in, such as 8G or 512M
     ///
-    /// K, M, G and T are powers of 1024; KB, MB, GB and TB are powers of 1000. The input and the
-    /// output are mapped, not held, and do not count.
+    /// K, M, G and T are powers of 1024; KB, MB, GB and TB are powers of 1000. All anonymous memory
+    /// of the process counts; the input and the output are mapped, not held, and do not. Planes in
+    /// flight, their threads and, for planes that are too large, the method follow from it. The
+    /// default is a quarter of what the machine or the cgroup has.
     #[arg(long, value_name = "SIZE", value_parser = values::size_bytes)]
     pub memory: Option<u64>,
+    /// Folder for a file of working memory, where a plane does not fit into --memory
+    ///
+    /// The file has no name and goes with the run. Only planes that strips cannot do need it.
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub scratch: Option<PathBuf>,
     /// How the outputs' bytes get into their files; the bytes are the same
     #[arg(long, value_name = "WAY", value_enum, default_value_t)]
     pub io: IoWord,

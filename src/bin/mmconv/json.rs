@@ -64,5 +64,8 @@ pub fn file(file: &FilePlan, seconds: Option<f64>) -> Value {
     put("memory_bytes", file.memory_bytes.into());
     put("seconds", seconds.into());
     put("skipped", facts.skipped.into());
+    put("lanes", file.lanes.into());
+    put("threads_per_lane", file.threads_per_lane.into());
+    put("scratch_bytes", file.scratch_bytes.into());
     Value::Object(object)
 }

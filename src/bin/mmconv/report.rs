@@ -19,25 +19,39 @@ pub fn plan(job: &Job, every_plane: bool) -> String {
     let planes = made().map(|file| file.facts.planes).sum();
     let bytes = made().map(|file| file.bytes).sum();
     let memory = made().map(|file| file.memory_bytes).max().unwrap_or(0);
+    let scratch = made().map(|file| file.scratch_bytes).max().unwrap_or(0);
     let _ = write!(
         text,
-        "in all: {}, {}, {} of output{}; {} on {}",
+        "in all: {}, {}, {} of output{}, {} of memory; {} on {}",
         plural(made().count() as u64, "file"),
         plural(planes, "plane"),
         words::bytes(bytes),
-        memory_text(memory),
+        scratch_text(scratch),
+        words::bytes(memory),
         plural(job.threads() as u64, "thread"),
         job.backend()
     );
     text
 }
 
-/// Copies and blanks need no memory to speak of.
-fn memory_text(memory_bytes: u64) -> String {
-    match memory_bytes {
+/// Most planes need no file beside the output.
+fn scratch_text(scratch_bytes: u64) -> String {
+    match scratch_bytes {
         0 => String::new(),
-        some => format!(", {} of memory", words::bytes(some)),
+        some => format!(", {} of scratch", words::bytes(some)),
     }
+}
+
+/// Planes in flight and what they take.
+fn in_flight(file: &FilePlan) -> String {
+    format!(
+        "{} at once, {} each; {} of memory{}, {} of disk",
+        plural(file.lanes as u64, "plane"),
+        plural(file.threads_per_lane as u64, "thread"),
+        words::bytes(file.memory_bytes),
+        scratch_text(file.scratch_bytes),
+        words::bytes(file.bytes)
+    )
 }
 
 fn file_plan(text: &mut String, file: &FilePlan, every_plane: bool) {
@@ -56,6 +70,7 @@ fn file_plan(text: &mut String, file: &FilePlan, every_plane: bool) {
     line(text, "beams", &beams(file));
     line(text, "target", &target(&file.targets));
     pixels(text, file);
+    line(text, "in flight", &in_flight(file));
     for note in &file.notes {
         line(text, "note", &note.to_string());
         if let Some(hint) = note.hint() {

@@ -47,6 +47,7 @@ pub fn build(args: &Smooth) -> Result<Request, Failure> {
         resources: Resources {
             threads: args.running.threads,
             memory_bytes: args.running.memory,
+            scratch: args.running.scratch.clone(),
         },
         storage: Storage {
             io: args.running.io.into(),

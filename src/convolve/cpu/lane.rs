@@ -12,7 +12,7 @@ use super::samples;
 use super::share::share;
 use super::simd::Isa;
 use super::strips::StripPass;
-use crate::convolve::{BackendError, Lane, Workload, check};
+use crate::convolve::{BackendError, Lane, Storage, Workload, check};
 use crate::kernel::{GaussianTransfer, Grid};
 use crate::plan::{ColumnMethod, Convolution, NanRule};
 use crate::plane::{PlaneMut, PlaneRef, Real};
@@ -28,6 +28,18 @@ impl<T: Real> CpuLane<T> {
         let beyond = BackendError::Memory { bytes: u64::MAX };
         let layout = Layout::of(workload, planner).ok_or(beyond)?;
         let buffers = layout.allocate()?;
+        Ok(Self { layout, buffers })
+    }
+
+    /// The same with lent spectra.
+    pub fn new_in(
+        workload: &Workload,
+        planner: &Planner<T>,
+        spectra: [Box<dyn Storage>; 2],
+    ) -> Result<Self, BackendError> {
+        let beyond = BackendError::Memory { bytes: u64::MAX };
+        let layout = Layout::of(workload, planner).ok_or(beyond)?;
+        let buffers = layout.allocate_in(spectra)?;
         Ok(Self { layout, buffers })
     }
 }
@@ -49,6 +61,9 @@ impl<T: Real> Lane for CpuLane<T> {
         mut slot: PlaneMut<'_>,
     ) -> Result<(), BackendError> {
         check(convolution, &source, &slot)?;
+        for worker in &mut self.buffers.workers {
+            worker.pen.clear();
+        }
         let transform = transform(&self.layout, &self.buffers, convolution, &source)?;
         if let ColumnMethod::Strips(strips) = convolution.columns {
             let pass = StripPass {
@@ -218,25 +233,40 @@ impl<T: Real> Pass<'_, T> {
             transform,
             masked,
         };
-        share(
-            workers,
-            slot.bands(BAND_ROWS),
-            |worker, (first, mut band)| {
-                transform.turn_back(spectrum, (first, band.ny()), &mut worker.band);
+        let bands = slot.bands(stored_rows(source.ny(), workers.len()));
+        share(workers, bands, |worker, (first, mut band)| {
+            for top in (0..band.ny()).step_by(BAND_ROWS) {
+                let count = (band.ny() - top).min(BAND_ROWS);
+                transform.turn_back(spectrum, (first + top, count), &mut worker.band);
                 if masked {
-                    transform.turn_back(mask_spectrum, (first, band.ny()), &mut worker.mask_band);
+                    let mask_band = &mut worker.mask_band;
+                    transform.turn_back(mask_spectrum, (first + top, count), mask_band);
                 }
-                band.begin_rows(0..band.ny())?;
-                for r in 0..band.ny() {
-                    let blanks = row_blanks.get(first + r).copied().unwrap_or_default();
-                    rows.finish(worker, r, first + r, blanks)?;
+                band.begin_rows(top..top + count)?;
+                for r in 0..count {
+                    let y = first + top + r;
+                    let blanks = row_blanks.get(y).copied().unwrap_or_default();
+                    rows.finish(worker, r, y, blanks)?;
                     let row = transform.pixels(&mut worker.row);
-                    samples::store(Isa::best(), row, (&mut band, r), &mut worker.pen)?;
+                    samples::store(Isa::best(), row, (&mut band, top + r), &mut worker.pen)?;
                 }
-                Ok(band.end_rows(0..band.ny(), &mut worker.pen)?)
-            },
-        )
+                band.end_rows(top..top + count, &mut worker.pen)?;
+            }
+            Ok(())
+        })
     }
+}
+
+/// Rows that a thread stores in one go: many, so that pieces of the file are whole, but so few that
+/// every thread gets several such bands.
+fn stored_rows(ny: usize, threads: usize) -> usize {
+    const BANDS: usize = 4;
+    if threads == 1 {
+        return ny;
+    }
+    (ny / (BANDS * threads.max(1)))
+        .next_multiple_of(BAND_ROWS)
+        .max(BAND_ROWS)
 }
 
 /// The last step of each row of a plane.

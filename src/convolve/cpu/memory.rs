@@ -4,9 +4,10 @@ use std::mem::size_of;
 
 use num_complex::Complex;
 
+use super::big::Big;
 use super::fft2::BAND_ROWS;
 use super::plans::{ColumnPlan, Planner, RowPlan};
-use crate::convolve::{BackendError, PlaneKind, Workload};
+use crate::convolve::{BackendError, PlaneKind, Storage, Workload};
 use crate::kernel::GaussianTransfer;
 use crate::plan::{ColumnMethod, Convolution, NanRule, Strips};
 use crate::plane::{Pen, Real};
@@ -47,6 +48,34 @@ fn spectrum_length(columns: usize, length: usize) -> Option<usize> {
 /// Rings that strips of `block` rows need: one a thread, as far as there are blocks.
 pub(super) fn rings(workers: usize, ny: usize, block: usize) -> usize {
     workers.min(ny.div_ceil(block.max(1)))
+}
+
+/// Values in the spectrum of a plane; with strips in all rings together, which lie where the
+/// spectrum lies for other planes.
+fn spectrum_of<T: Real>(kind: &PlaneKind, workers: usize) -> Option<usize> {
+    let kept = columns_kept::<T>(&kind.convolution);
+    match kind.convolution.columns {
+        ColumnMethod::Full => spectrum_length(kept, kind.convolution.grid.ny),
+        ColumnMethod::Strips(strips) => strips.block().map_or(Some(0), |block| {
+            spectrum_length(kept, strips.length)?.checked_mul(rings(workers, kind.ny, block))
+        }),
+    }
+}
+
+/// Bytes of the spectrum and of the mask's, for every kind of a workload; [`u64::MAX`] if they are
+/// beyond counting.
+pub(super) fn spectra_bytes<T: Real>(workload: &Workload) -> [u64; 2] {
+    let mut bytes = [0; 2];
+    for kind in workload.kinds() {
+        let values = spectrum_of::<T>(kind, workload.threads_per_lane());
+        let own = values
+            .and_then(|values| values.checked_mul(2 * size_of::<T>()))
+            .map_or(u64::MAX, |own| own as u64);
+        let smooths_mask = kind.convolution.nan != NanRule::Keep;
+        bytes[0] = own.max(bytes[0]);
+        bytes[1] = if smooths_mask { own } else { 0 }.max(bytes[1]);
+    }
+    bytes
 }
 
 /// The plans and the buffer lengths, in elements, that suit every kind of a workload.
@@ -96,10 +125,11 @@ impl<T: Real> Layout<T> {
 
     fn include(&mut self, kind: &PlaneKind, planner: &Planner<T>) -> Option<()> {
         let grid = &kind.convolution.grid;
-        let spectrum = match kind.convolution.columns {
-            ColumnMethod::Full => self.include_full(kind, planner)?,
+        let spectrum = spectrum_of::<T>(kind, self.workers)?;
+        match kind.convolution.columns {
+            ColumnMethod::Full => self.include_column(grid.ny, planner),
             ColumnMethod::Strips(strips) => self.include_strips(kind, strips, planner)?,
-        };
+        }
         let band = grid.half_columns().checked_mul(BAND_ROWS)?;
         self.spectrum = self.spectrum.max(spectrum);
         self.row_blanks = self.row_blanks.max(kind.ny);
@@ -115,29 +145,21 @@ impl<T: Real> Layout<T> {
         Some(())
     }
 
-    /// The length of the half spectrum.
-    fn include_full(&mut self, kind: &PlaneKind, planner: &Planner<T>) -> Option<usize> {
-        let length = kind.convolution.grid.ny;
-        self.include_column(length, planner);
-        spectrum_length(columns_kept::<T>(&kind.convolution), length)
-    }
-
-    /// The length of all rings together, which lie where the spectrum lies for other planes.
     fn include_strips(
         &mut self,
         kind: &PlaneKind,
         strips: Strips,
         planner: &Planner<T>,
-    ) -> Option<usize> {
-        let Some(block) = strips.block() else {
+    ) -> Option<()> {
+        if strips.block().is_none() {
             // The lane refuses the plane when it comes.
-            return Some(0);
-        };
+            return Some(());
+        }
         let kept = columns_kept::<T>(&kind.convolution);
         self.include_column(strips.length, planner);
         self.worker.strip = self.worker.strip.max(strips.length);
         self.table = self.table.max(kept.checked_mul(strips.length)?);
-        spectrum_length(kept, strips.length)?.checked_mul(rings(self.workers, kind.ny, block))
+        Some(())
     }
 
     fn include_row(&mut self, length: usize, planner: &Planner<T>) {
@@ -197,15 +219,36 @@ impl<T: Real> Layout<T> {
         self.try_allocate().ok_or(memory)
     }
 
+    /// Allocates the same but for the spectra, which are lent.
+    pub fn allocate_in(
+        &self,
+        [spectrum, mask_spectrum]: [Box<dyn Storage>; 2],
+    ) -> Result<Buffers<T>, BackendError> {
+        let memory = BackendError::Memory {
+            bytes: self.bytes::<T>().unwrap_or(u64::MAX),
+        };
+        let spectrum = Big::lent(spectrum, self.spectrum);
+        let mask_spectrum = Big::lent(mask_spectrum, self.mask_spectrum);
+        spectrum
+            .zip(mask_spectrum)
+            .and_then(|(spectrum, mask)| self.with_spectra(spectrum, mask))
+            .ok_or(memory)
+    }
+
     fn try_allocate(&self) -> Option<Buffers<T>> {
+        let spectrum = Big::Own(zeros(self.spectrum)?);
+        self.with_spectra(spectrum, Big::Own(zeros(self.mask_spectrum)?))
+    }
+
+    fn with_spectra(&self, spectrum: Big<T>, mask_spectrum: Big<T>) -> Option<Buffers<T>> {
         let mut workers = Vec::new();
         workers.try_reserve_exact(self.workers).ok()?;
         for _ in 0..self.workers {
             workers.push(self.worker.allocate()?);
         }
         Some(Buffers {
-            spectrum: zeros(self.spectrum)?,
-            mask_spectrum: zeros(self.mask_spectrum)?,
+            spectrum,
+            mask_spectrum,
             row_blanks: zeros(self.row_blanks)?,
             table: zeros(self.table)?,
             workers,
@@ -233,9 +276,9 @@ impl WorkerLayout {
 /// A lane's memory.
 pub(super) struct Buffers<T> {
     /// The half spectrum, column by column; or the rings of all workers one after another.
-    pub spectrum: Vec<Complex<T>>,
+    pub spectrum: Big<T>,
     /// The same of the mask, for the rules that smooth it.
-    pub mask_spectrum: Vec<Complex<T>>,
+    pub mask_spectrum: Big<T>,
     /// How many pixels of each row of the plane are blank.
     pub row_blanks: Vec<usize>,
     /// The transfer function on the columns of a strip, column by column.
@@ -271,7 +314,7 @@ pub(super) struct Worker<T> {
 impl<T> Buffers<T> {
     /// Bytes allocated.
     pub fn bytes(&self) -> u64 {
-        let shared = bytes_of(&self.spectrum) + bytes_of(&self.mask_spectrum);
+        let shared = self.spectrum.own_bytes() + self.mask_spectrum.own_bytes();
         let workers: usize = self.workers.iter().map(Worker::bytes).sum();
         (shared + bytes_of(&self.table) + bytes_of(&self.row_blanks) + workers) as u64
     }

@@ -4,6 +4,7 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+mod big;
 mod blank;
 mod fft2;
 mod lane;
@@ -15,13 +16,14 @@ mod samples;
 mod share;
 mod simd;
 mod strips;
+mod tables;
 mod turn;
 
-use super::{Backend, BackendError, Lane, Workload};
+use super::{Backend, BackendError, Lane, Storage, Workload};
 use crate::plan::Precision;
 use crate::plane::Real;
 use lane::CpuLane;
-use memory::Layout;
+use memory::{Layout, spectra_bytes};
 use plans::Planner;
 
 /// The CPU backend. It keeps the tables of every transform length it has met, for all lanes.
@@ -51,10 +53,35 @@ impl Backend for Cpu {
         }
     }
 
+    fn spectra_bytes(&self, workload: &Workload) -> [u64; 2] {
+        match transform_precision(workload) {
+            Precision::F32 => spectra_bytes::<f32>(workload),
+            Precision::F64 => spectra_bytes::<f64>(workload),
+        }
+    }
+
+    fn table_bytes(&self, workload: &Workload) -> u64 {
+        match transform_precision(workload) {
+            Precision::F32 => tables::bytes::<f32>(workload),
+            Precision::F64 => tables::bytes::<f64>(workload),
+        }
+    }
+
     fn lane(&self, workload: &Workload) -> Result<Box<dyn Lane>, BackendError> {
         Ok(match transform_precision(workload) {
             Precision::F32 => Box::new(CpuLane::new(workload, &self.single)?),
             Precision::F64 => Box::new(CpuLane::new(workload, &self.double)?),
+        })
+    }
+
+    fn lane_in(
+        &self,
+        workload: &Workload,
+        spectra: [Box<dyn Storage>; 2],
+    ) -> Result<Box<dyn Lane>, BackendError> {
+        Ok(match transform_precision(workload) {
+            Precision::F32 => Box::new(CpuLane::new_in(workload, &self.single, spectra)?),
+            Precision::F64 => Box::new(CpuLane::new_in(workload, &self.double, spectra)?),
         })
     }
 }

@@ -1,7 +1,7 @@
 //! The steps of a lane's plane, one by one. No arithmetic: each is the function that the lane
 //! calls itself.
 
-use super::{CpuLane, Pass, transform};
+use super::{CpuLane, Pass, stored_rows, transform};
 use crate::convolve::cpu::fft2::BAND_ROWS;
 use crate::convolve::cpu::memory::Worker;
 use crate::convolve::cpu::parts::{Part, Steps};
@@ -22,6 +22,9 @@ impl<T: Real> Steps for CpuLane<T> {
         mut slot: PlaneMut<'_>,
     ) -> Result<(), BackendError> {
         check(convolution, &source, &slot)?;
+        for worker in &mut self.buffers.workers {
+            worker.pen.clear();
+        }
         let transform = transform(&self.layout, &self.buffers, convolution, &source)?;
         if part == Part::Copy {
             return copy(&mut self.buffers.workers, &source, &mut slot);
@@ -54,20 +57,24 @@ impl<T: Real> Steps for CpuLane<T> {
     }
 }
 
-/// Rows read and stored as a convolution reads and stores them.
+/// Rows read and stored as a convolution over the full height reads and stores them.
 fn copy<T: Real>(
     workers: &mut [Worker<T>],
     source: &PlaneRef<'_>,
     slot: &mut PlaneMut<'_>,
 ) -> Result<(), BackendError> {
-    let bands = slot.bands(BAND_ROWS);
+    let bands = slot.bands(stored_rows(source.ny(), workers.len()));
     share(workers, bands, |worker, (first, mut band)| {
-        band.begin_rows(0..band.ny())?;
-        for r in 0..band.ny() {
-            let row = &mut worker.row[..source.nx()];
-            samples::load(Isa::best(), source, first + r, row)?;
-            samples::store(Isa::best(), row, (&mut band, r), &mut worker.pen)?;
+        for top in (0..band.ny()).step_by(BAND_ROWS) {
+            let rows = top..(top + BAND_ROWS).min(band.ny());
+            band.begin_rows(rows.clone())?;
+            for y in rows.clone() {
+                let row = &mut worker.row[..source.nx()];
+                samples::load(Isa::best(), source, first + y, row)?;
+                samples::store(Isa::best(), row, (&mut band, y), &mut worker.pen)?;
+            }
+            band.end_rows(rows, &mut worker.pen)?;
         }
-        Ok(band.end_rows(0..band.ny(), &mut worker.pen)?)
+        Ok(())
     })
 }

@@ -1,0 +1,141 @@
+//! Working memory in a file that has no name: it goes when it is dropped, or with the process.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use memmap2::{MmapMut, MmapOptions};
+
+use super::MapError;
+use super::reserve::{Reserve, reserve};
+
+/// Bytes in a file, reserved and mapped, that nobody else can open.
+#[derive(Debug)]
+pub struct Scratch {
+    map: MmapMut,
+}
+
+impl Scratch {
+    /// `len_bytes` zero bytes on the disk that `folder` lies on.
+    ///
+    /// # Errors
+    /// [`MapError::NoScratch`] where there is no such folder, [`MapError::Scratch`] for all that
+    /// the system refuses.
+    pub fn create(folder: &Path, len_bytes: u64) -> Result<Self, MapError> {
+        if !folder.is_dir() {
+            return Err(MapError::NoScratch {
+                folder: folder.to_owned(),
+            });
+        }
+        Self::reserved(folder, len_bytes).map_err(|source| MapError::Scratch {
+            folder: folder.to_owned(),
+            len_bytes,
+            source,
+        })
+    }
+
+    fn reserved(folder: &Path, len_bytes: u64) -> io::Result<Self> {
+        let length =
+            usize::try_from(len_bytes).map_err(|_| io::Error::from(io::ErrorKind::FileTooLarge))?;
+        if length == 0 {
+            // A map of nothing is refused by some systems.
+            let map = MmapMut::map_anon(1)?;
+            return Ok(Self { map });
+        }
+        let file = nameless(folder)?;
+        reserve(&file, len_bytes, Reserve::Surely)?;
+        let mut options = MmapOptions::new();
+        options.len(length);
+        // SAFETY: `reserve` has made the file this long, so no page of the map lies beyond its
+        // end, and `nameless` has made it in this call without a name, so nobody else can write,
+        // shorten or map it.
+        let map = unsafe { options.map_mut(&file) }?;
+        Ok(Self { map })
+    }
+
+    /// All bytes, or more where none were asked for.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.map
+    }
+
+    /// The same, to be written.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.map
+    }
+}
+
+/// A new file without a name in `folder`.
+fn nameless(folder: &Path) -> io::Result<File> {
+    #[cfg(target_os = "linux")]
+    {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).mode(0o600);
+        // Not every file system can; what it says then differs (open(2)).
+        if let Ok(file) = options.custom_flags(libc::O_TMPFILE).open(folder) {
+            return Ok(file);
+        }
+    }
+    unlinked(folder)
+}
+
+/// A new file whose name is taken away at once.
+fn unlinked(folder: &Path) -> io::Result<File> {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    loop {
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let path = folder.join(format!(".mmconv-{}-{number}.scratch", std::process::id()));
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create_new(true).mode(0o600);
+        match options.open(&path) {
+            Ok(file) => {
+                std::fs::remove_file(&path)?;
+                return Ok(file);
+            }
+            // Left by a process that had our number and died between the two calls.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_has_no_name_and_keeps_what_is_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut scratch = Scratch::create(folder.path(), 10_000).unwrap();
+        assert_eq!(scratch.bytes(), [0; 10_000]);
+        scratch.bytes_mut()[9_999] = 7;
+        assert_eq!(scratch.bytes()[9_999], 7);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+        assert!(Scratch::create(folder.path(), 0).is_ok());
+    }
+
+    #[test]
+    fn nothing_is_left_where_files_must_have_names_at_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = unlinked(folder.path()).unwrap();
+        reserve(&file, 5000, Reserve::Surely).unwrap();
+        assert_eq!(file.metadata().unwrap().len(), 5000);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn refusals_say_what_was_asked_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let none = folder.path().join("none");
+        assert!(matches!(
+            Scratch::create(&none, 1),
+            Err(MapError::NoScratch { folder }) if folder == none
+        ));
+        assert!(matches!(
+            Scratch::create(folder.path(), 1 << 62),
+            Err(MapError::Scratch { len_bytes, .. }) if len_bytes == 1 << 62
+        ));
+    }
+}
