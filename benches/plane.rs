@@ -42,8 +42,9 @@ fn planes(criterion: &mut Criterion) {
 
 fn plane(criterion: &mut Criterion, case: &Case, kind: &str) {
     let mut group = criterion.benchmark_group("plane");
+    group.sample_size(10);
     group
-        .sample_size(10)
+        .warm_up_time(Duration::from_millis(500))
         .measurement_time(Duration::from_secs(2));
     group.throughput(Throughput::Elements(case.pixels()));
     let id = BenchmarkId::new(case.name(), kind);

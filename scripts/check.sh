@@ -11,6 +11,7 @@ step() {
 }
 
 step cargo fmt --all --check
+# All targets, so that benches are compiled: nothing else here does that.
 step cargo clippy --workspace --all-targets -- -D warnings
 step cargo clippy --workspace --all-targets --no-default-features -- -D warnings
 # The very command of the README.
