@@ -31,12 +31,7 @@ pub fn copy(input: &Path, output: &Path, io: Io, threads: usize) -> Result<(), F
         convolution: smallest(usize::try_from(cube.nx())?, usize::try_from(cube.ny())?),
         backend: Cpu::new(),
         threads_per_lane: threads.div_ceil(lanes),
-        // As a job does it: DECISIONS.md, "Stores".
-        touch: if threads > 4 {
-            Touch::First
-        } else {
-            Touch::Zeros
-        },
+        touch: Touch::by_threads(threads),
     };
     in_threads(threads, lanes, || copier.lane())
 }

@@ -66,7 +66,7 @@ pub trait Backend: Send + Sync + fmt::Debug {
     fn lane_in(
         &self,
         workload: &Workload,
-        spectra: [Box<dyn Storage>; 2],
+        spectra: [Box<dyn Loan>; 2],
     ) -> Result<Box<dyn Lane>, BackendError> {
         drop(spectra);
         self.lane(workload)
@@ -75,7 +75,7 @@ pub trait Backend: Send + Sync + fmt::Debug {
 
 /// Memory that a lane is lent for its largest buffers. It begins on a multiple of 16 bytes, and
 /// what is in it at first does not matter.
-pub trait Storage: Send + Sync + fmt::Debug {
+pub trait Loan: Send + Sync + fmt::Debug {
     /// All of it.
     fn bytes(&self) -> &[u8];
 

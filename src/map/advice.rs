@@ -21,6 +21,22 @@ pub enum Touch {
     First,
 }
 
+/// With more threads than this, an output's pages are made by a first touch: what one core makes of
+/// pixels is a tenth of what a file takes in writes (DECISIONS.md, "Stores").
+const MOST_WRITERS: usize = 4;
+
+impl Touch {
+    /// How this many threads make the pages of one output.
+    #[must_use]
+    pub fn by_threads(threads: usize) -> Self {
+        if threads > MOST_WRITERS {
+            Self::First
+        } else {
+            Self::Zeros
+        }
+    }
+}
+
 /// Makes bytes of an output's map ready to be filled: `room` is where byte `at` of `file` and the
 /// following ones are mapped. They hold zeros, or what was there before. The pages are then
 /// mapped in one call, instead of one fault each.

@@ -17,7 +17,7 @@ use crate::progress::Observer;
 use crate::run::behind::WriteBehind;
 use crate::run::prepare::Prepared;
 use crate::run::scratch;
-use crate::run::store::{PlaneStore, touch};
+use crate::run::store::PlaneStore;
 
 /// What each lane must be ready for.
 pub(super) fn workload(plan: &FilePlan) -> Workload {
@@ -64,7 +64,7 @@ impl Planes<'_> {
         let work = Work {
             workload: workload(plan),
             queue: Mutex::new(slots.into_iter().enumerate()),
-            touch: touch(pool.current_num_threads()),
+            touch: Touch::by_threads(pool.current_num_threads()),
             behind,
             stop: AtomicBool::new(false),
         };

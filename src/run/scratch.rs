@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use crate::convolve::{Backend, Lane, Storage, Workload};
+use crate::convolve::{Backend, Lane, Loan, Workload};
 use crate::error::Stage;
 use crate::map::Scratch;
 
-impl Storage for Scratch {
+impl Loan for Scratch {
     fn bytes(&self) -> &[u8] {
         self.bytes()
     }
@@ -26,7 +26,7 @@ pub(super) fn lane(
         return Ok(backend.lane(workload)?);
     };
     let [image, mask] = backend.spectra_bytes(workload);
-    let image: Box<dyn Storage> = Box::new(Scratch::create(folder, image)?);
+    let image: Box<dyn Loan> = Box::new(Scratch::create(folder, image)?);
     let mask = Box::new(Scratch::create(folder, mask)?);
     Ok(backend.lane_in(workload, [image, mask])?)
 }

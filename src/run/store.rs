@@ -45,19 +45,6 @@ impl Storage {
     }
 }
 
-/// With more threads than this, an output's pages are made by a first touch: what one core makes of
-/// pixels is a seventh to a third of what a file takes in writes (DECISIONS.md, "Stores").
-const MOST_WRITERS: usize = 4;
-
-/// How this many threads make the pages of an output.
-pub(super) fn touch(threads: usize) -> Touch {
-    if threads > MOST_WRITERS {
-        Touch::First
-    } else {
-        Touch::Zeros
-    }
-}
-
 /// What stands behind one output plane.
 #[derive(Debug)]
 pub(super) struct PlaneStore<'a> {

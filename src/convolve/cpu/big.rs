@@ -6,14 +6,14 @@ use std::ops::{Deref, DerefMut};
 
 use num_complex::Complex;
 
-use crate::convolve::Storage;
+use crate::convolve::Loan;
 use crate::plane::Real;
 
 /// Complex values in the lane's own memory or in somebody else's.
 pub(super) enum Big<T> {
     Own(Vec<Complex<T>>),
     Lent {
-        storage: Box<dyn Storage>,
+        loan: Box<dyn Loan>,
         /// How much of it is in use.
         bytes: usize,
     },
@@ -22,11 +22,11 @@ pub(super) enum Big<T> {
 impl<T: Real> Big<T> {
     /// The first `length` values of what is lent; `None` if there are not as many, or they do not
     /// begin where such values can.
-    pub fn lent(storage: Box<dyn Storage>, length: usize) -> Option<Self> {
+    pub fn lent(loan: Box<dyn Loan>, length: usize) -> Option<Self> {
         let bytes = length.checked_mul(size_of::<Complex<T>>())?;
-        let used = storage.bytes().get(..bytes)?;
+        let used = loan.bytes().get(..bytes)?;
         let fits = bytemuck::try_cast_slice::<u8, Complex<T>>(used).is_ok();
-        fits.then_some(Self::Lent { storage, bytes })
+        fits.then_some(Self::Lent { loan, bytes })
     }
 }
 
@@ -46,8 +46,8 @@ impl<T: Real> Deref for Big<T> {
     fn deref(&self) -> &[Complex<T>] {
         match self {
             Self::Own(values) => values,
-            Self::Lent { storage, bytes } => {
-                let used = storage.bytes().get(..*bytes).unwrap_or_default();
+            Self::Lent { loan, bytes } => {
+                let used = loan.bytes().get(..*bytes).unwrap_or_default();
                 // `lent` has tried the same.
                 bytemuck::try_cast_slice(used).unwrap_or_default()
             }
@@ -59,8 +59,8 @@ impl<T: Real> DerefMut for Big<T> {
     fn deref_mut(&mut self) -> &mut [Complex<T>] {
         match self {
             Self::Own(values) => values,
-            Self::Lent { storage, bytes } => {
-                let used = storage.bytes_mut().get_mut(..*bytes).unwrap_or_default();
+            Self::Lent { loan, bytes } => {
+                let used = loan.bytes_mut().get_mut(..*bytes).unwrap_or_default();
                 bytemuck::try_cast_slice_mut(used).unwrap_or_default()
             }
         }
@@ -74,7 +74,7 @@ mod tests {
     #[derive(Debug)]
     struct Bytes(Vec<f64>, usize);
 
-    impl Storage for Bytes {
+    impl Loan for Bytes {
         fn bytes(&self) -> &[u8] {
             &bytemuck::cast_slice(&self.0)[self.1..]
         }
@@ -84,7 +84,7 @@ mod tests {
         }
     }
 
-    fn lend(doubles: usize, skip: usize) -> Box<dyn Storage> {
+    fn lend(doubles: usize, skip: usize) -> Box<dyn Loan> {
         Box::new(Bytes(vec![0.0; doubles], skip))
     }
 

@@ -12,7 +12,7 @@ use super::samples;
 use super::share::share;
 use super::simd::Isa;
 use super::strips::StripPass;
-use crate::convolve::{BackendError, Lane, Storage, Workload, check};
+use crate::convolve::{BackendError, Lane, Loan, Workload, check};
 use crate::kernel::{GaussianTransfer, Grid};
 use crate::plan::{ColumnMethod, Convolution, NanRule};
 use crate::plane::{PlaneMut, PlaneRef, Real};
@@ -35,7 +35,7 @@ impl<T: Real> CpuLane<T> {
     pub fn new_in(
         workload: &Workload,
         planner: &Planner<T>,
-        spectra: [Box<dyn Storage>; 2],
+        spectra: [Box<dyn Loan>; 2],
     ) -> Result<Self, BackendError> {
         let beyond = BackendError::Memory { bytes: u64::MAX };
         let layout = Layout::of(workload, planner).ok_or(beyond)?;

@@ -7,7 +7,7 @@ use num_complex::Complex;
 use super::big::Big;
 use super::fft2::BAND_ROWS;
 use super::plans::{ColumnPlan, Planner, RowPlan};
-use crate::convolve::{BackendError, PlaneKind, Storage, Workload};
+use crate::convolve::{BackendError, Loan, PlaneKind, Workload};
 use crate::kernel::GaussianTransfer;
 use crate::plan::{ColumnMethod, Convolution, NanRule, Strips};
 use crate::plane::{Pen, Real};
@@ -222,7 +222,7 @@ impl<T: Real> Layout<T> {
     /// Allocates the same but for the spectra, which are lent.
     pub fn allocate_in(
         &self,
-        [spectrum, mask_spectrum]: [Box<dyn Storage>; 2],
+        [spectrum, mask_spectrum]: [Box<dyn Loan>; 2],
     ) -> Result<Buffers<T>, BackendError> {
         let memory = BackendError::Memory {
             bytes: self.bytes::<T>().unwrap_or(u64::MAX),

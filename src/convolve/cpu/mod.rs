@@ -19,7 +19,7 @@ mod strips;
 mod tables;
 mod turn;
 
-use super::{Backend, BackendError, Lane, Storage, Workload};
+use super::{Backend, BackendError, Lane, Loan, Workload};
 use crate::plan::Precision;
 use crate::plane::Real;
 use lane::CpuLane;
@@ -77,7 +77,7 @@ impl Backend for Cpu {
     fn lane_in(
         &self,
         workload: &Workload,
-        spectra: [Box<dyn Storage>; 2],
+        spectra: [Box<dyn Loan>; 2],
     ) -> Result<Box<dyn Lane>, BackendError> {
         Ok(match transform_precision(workload) {
             Precision::F32 => Box::new(CpuLane::new_in(workload, &self.single, spectra)?),
