@@ -153,6 +153,16 @@ pub struct ThreadError {
     pub(crate) text: String,
 }
 
+impl ThreadError {
+    /// Of a single thread that was to be started.
+    pub(crate) fn of_one(error: &std::io::Error) -> Self {
+        Self {
+            threads: 1,
+            text: error.to_string(),
+        }
+    }
+}
+
 impl fmt::Display for ThreadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(

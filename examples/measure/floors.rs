@@ -11,7 +11,7 @@ use mmfits::convolve::cpu::parts::{BareTransforms, Part, Parts, Transforms};
 use mmfits::convolve::{Cpu, PlaneKind, Workload};
 use mmfits::image::Image;
 use mmfits::kernel::{Grid, PixelCovariance};
-use mmfits::map::{Io, Slot, Target, Touch, make_ready, write_within};
+use mmfits::map::{Io, Place, Slot, Target, Touch};
 use mmfits::plan::{ColumnMethod, Convolution, Edge, FilePlan, HduChoice, NanRule, Strips};
 use mmfits::plane::{PlaneMut, Store};
 
@@ -62,12 +62,12 @@ impl<'s, I: Iterator<Item = (u64, Slot<'s>)>> Copier<'_, I> {
         };
         while let Some((plane, slot)) = next() {
             let length = usize::try_from(slot.len_bytes())?;
-            let store = Place {
-                file: slot.file,
-                range: slot.range.clone(),
+            let (place, memory) = slot.into_parts();
+            let store = Stored {
+                place,
                 touch: self.touch,
             };
-            let output = match slot.memory {
+            let output = match memory {
                 Some(bytes) => PlaneMut::mapped(bytes, &store, shape, bitpix)?,
                 None => PlaneMut::written(&store, length, shape, bitpix)?,
             };
@@ -80,26 +80,27 @@ impl<'s, I: Iterator<Item = (u64, Slot<'s>)>> Copier<'_, I> {
 
 /// A plane's place in the file.
 #[derive(Debug)]
-struct Place<'a> {
-    file: &'a std::fs::File,
-    range: std::ops::Range<u64>,
+struct Stored<'a> {
+    place: Place<'a>,
     touch: Touch,
 }
 
-impl Store for Place<'_> {
+impl Store for Stored<'_> {
     fn origin(&self) -> u64 {
-        self.range.start
+        self.place.start()
     }
 
     fn expect(&self, at: u64, room: &mut [u8]) -> std::io::Result<()> {
-        make_ready(self.file, self.range.start + at, room, self.touch)
+        self.place.make_ready(at, room, self.touch)
     }
 
     fn write(&self, at: u64, bytes: &[u8]) -> std::io::Result<()> {
-        write_within(self.file, &self.range, at, bytes)
+        self.place.write(at, bytes)
     }
 
-    fn filled(&self, _: u64, _: &[u8]) {}
+    fn filled(&self, _: u64, _: &[u8]) -> std::io::Result<()> {
+        Ok(())
+    }
 }
 
 /// A convolution whose lane has next to no memory, for copying alone.

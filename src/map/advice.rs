@@ -44,7 +44,7 @@ impl Touch {
 /// # Errors
 /// What the system said: no space, a failing disk. A plain first touch would end the process with
 /// SIGBUS then.
-pub fn make_ready(file: &File, at: u64, room: &mut [u8], touch: Touch) -> io::Result<()> {
+pub(super) fn make_ready(file: &File, at: u64, room: &mut [u8], touch: Touch) -> io::Result<()> {
     if touch == Touch::First {
         return populate(room);
     }
@@ -163,16 +163,19 @@ fn sync_range(file: &File, range: &Range<u64>, sync: Sync) -> io::Result<()> {
         }
     };
     let (start, length) = offsets(range)?;
-    // SAFETY: `file` is open and outlives the call, which touches no memory of ours.
-    let status = unsafe { libc::sync_file_range(file.as_raw_fd(), start, length, flags) };
-    if status == 0 {
-        return Ok(());
-    }
-    let error = io::Error::last_os_error();
-    match error.raw_os_error() {
-        // A file system without it writes when it likes.
-        Some(libc::ENOSYS | libc::EINVAL | libc::ESPIPE) => Ok(()),
-        _ => Err(error),
+    loop {
+        // SAFETY: `file` is open and outlives the call, which touches no memory of ours.
+        let status = unsafe { libc::sync_file_range(file.as_raw_fd(), start, length, flags) };
+        if status == 0 {
+            return Ok(());
+        }
+        let error = io::Error::last_os_error();
+        match error.raw_os_error() {
+            Some(libc::EINTR) => {}
+            // A file system without it writes when it likes.
+            Some(libc::ENOSYS | libc::EINVAL | libc::ESPIPE) => return Ok(()),
+            _ => return Err(error),
+        }
     }
 }
 

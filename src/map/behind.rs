@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::ops::Range;
 
-use super::advice;
+use super::{MapError, advice};
 
 /// Writes ranges of an output to its disk and lets their pages go. It changes no byte, and so can
 /// be used while other threads fill slots.
@@ -16,7 +16,10 @@ pub struct Behind<'a> {
 }
 
 impl<'a> Behind<'a> {
-    pub(super) fn new(file: &'a File, map: Option<&[u8]>) -> Self {
+    /// # Safety
+    /// `map`, if there is one, is a shared map of a file that lives for `'a`. It may be written
+    /// meanwhile.
+    pub(super) unsafe fn new(file: &'a File, map: Option<&[u8]>) -> Self {
         Self {
             file,
             pages: map.map(|map| (map.as_ptr().expose_provenance(), map.len())),
@@ -28,26 +31,32 @@ impl<'a> Behind<'a> {
     /// it writes it.
     ///
     /// # Errors
-    /// What the system said.
-    pub fn begin(&self, range: &Range<u64>) -> io::Result<()> {
+    /// [`MapError::Write`].
+    pub fn begin(&self, range: &Range<u64>) -> Result<(), MapError> {
         if let Some((address, length)) = self.pages {
             let start = usize::try_from(range.start).unwrap_or(length).min(length);
             let end = usize::try_from(range.end).unwrap_or(length).min(length);
             let first = std::ptr::with_exposed_provenance(address + start);
-            // SAFETY: the range was cut to the shared map of `Target`, which outlives `'a`: the
-            // lifetime is that of its file.
+            // SAFETY: the range was cut to the shared map that `new` was given for `'a`.
             unsafe { advice::unmap_pages(first, end.saturating_sub(start)) };
         }
-        advice::begin_writing(self.file, range)
+        advice::begin_writing(self.file, range).map_err(|source| refused(range, source))
     }
 
     /// Waits until these bytes are on the disk, and lets them go from the page cache.
     ///
     /// # Errors
-    /// What the system said: a write that failed.
-    pub fn finish(&self, range: &Range<u64>) -> io::Result<()> {
-        advice::finish_writing(self.file, range)?;
+    /// [`MapError::Write`]: a write that failed.
+    pub fn finish(&self, range: &Range<u64>) -> Result<(), MapError> {
+        advice::finish_writing(self.file, range).map_err(|source| refused(range, source))?;
         advice::let_go(self.file, range);
         Ok(())
+    }
+}
+
+fn refused(range: &Range<u64>, source: io::Error) -> MapError {
+    MapError::Write {
+        at_bytes: range.start,
+        source,
     }
 }

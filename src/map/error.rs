@@ -63,6 +63,11 @@ pub enum MapError {
         /// What the system said.
         source: io::Error,
     },
+    /// What was written did not all reach the disk.
+    Sync {
+        /// What the system said.
+        source: io::Error,
+    },
     /// A requested range lies outside the map or overlaps the one before it.
     Range {
         /// First byte asked for.
@@ -108,6 +113,7 @@ impl fmt::Display for MapError {
                 "a scratch file of {len_bytes} bytes cannot be had in {}",
                 folder.display()
             ),
+            Self::Sync { .. } => write!(f, "did not reach its disk whole"),
             Self::Write { at_bytes, .. } => {
                 write!(f, "cannot be written at byte {at_bytes}")
             }
@@ -132,6 +138,7 @@ impl Error for MapError {
             | Self::Create { source }
             | Self::Reserve { source, .. }
             | Self::Write { source, .. }
+            | Self::Sync { source }
             | Self::Scratch { source, .. } => Some(source),
             Self::NotAFile
             | Self::TooLarge { .. }

@@ -1,6 +1,6 @@
 //! Files as memory: read-only inputs, reserved outputs that are mapped or written by position,
-//! scratch space. No FITS is known here, and this is the only room of the CPU path that may
-//! contain `unsafe`.
+//! scratch space. No FITS is known here, and with `convolve/cpu/simd.rs` this is all of the CPU
+//! path that may contain `unsafe`.
 //!
 //! A map shows what the file holds *now*. Both types promise their callers plain slices, which
 //! is sound only while nobody shortens or rewrites the file under them: the user's word that
@@ -21,12 +21,12 @@ mod slot;
 mod source;
 mod target;
 
-pub use advice::{Touch, make_ready};
+pub use advice::Touch;
 pub use behind::Behind;
 pub use error::MapError;
 pub use filesystem::network_file_system;
 pub use identity::FileId;
 pub use scratch::Scratch;
-pub use slot::{Slot, write_within};
+pub use slot::{Place, Slot};
 pub use source::Source;
 pub use target::{Io, Target};

@@ -12,13 +12,13 @@ pub(super) enum Reserve {
     IfPossible,
 }
 
-/// Makes `file` exactly `len_bytes` long with every block allocated; the bytes read as zero.
+/// Makes `file` exactly `len_bytes` long, its bytes zero; says whether every block is allocated.
 ///
 /// A write to a mapped page of a sparse file on a full disk ends the process with SIGBUS, so the
-/// blocks are asked for first: `posix_fallocate` (POSIX.1-2001) writes to each of them where the
-/// file system knows no better, fallocate(2) refuses there.
+/// blocks are asked for first. Where the file system knows no better, fallocate(2) refuses, and
+/// glibc's `posix_fallocate` (POSIX.1-2001) writes to each of them.
 #[cfg(target_os = "linux")]
-pub(super) fn reserve(file: &File, len_bytes: u64, how: Reserve) -> io::Result<()> {
+pub(super) fn reserve(file: &File, len_bytes: u64, how: Reserve) -> io::Result<bool> {
     use std::os::fd::AsRawFd;
 
     let Ok(length) = libc::off_t::try_from(len_bytes) else {
@@ -26,7 +26,7 @@ pub(super) fn reserve(file: &File, len_bytes: u64, how: Reserve) -> io::Result<(
     };
     file.set_len(0)?;
     if length == 0 {
-        return Ok(());
+        return Ok(true);
     }
     loop {
         let status = match how {
@@ -36,10 +36,11 @@ pub(super) fn reserve(file: &File, len_bytes: u64, how: Reserve) -> io::Result<(
             Reserve::IfPossible => fallocate(file, length),
         };
         match status {
-            0 => return Ok(()),
+            0 => return Ok(true),
             libc::EINTR => {}
             libc::EOPNOTSUPP | libc::ENOSYS if how == Reserve::IfPossible => {
-                return file.set_len(len_bytes);
+                file.set_len(len_bytes)?;
+                return Ok(false);
             }
             code => return Err(io::Error::from_raw_os_error(code)),
         }
@@ -64,16 +65,17 @@ fn fallocate(file: &File, length: libc::off_t) -> i32 {
 
 /// As above, where there is no `posix_fallocate`: zeros are written.
 #[cfg(not(target_os = "linux"))]
-pub(super) fn reserve(file: &File, len_bytes: u64, how: Reserve) -> io::Result<()> {
+pub(super) fn reserve(file: &File, len_bytes: u64, how: Reserve) -> io::Result<bool> {
     use std::io::{Read, Seek, SeekFrom, copy, repeat};
 
     if how == Reserve::IfPossible {
         file.set_len(0)?;
-        return file.set_len(len_bytes);
+        file.set_len(len_bytes)?;
+        return Ok(false);
     }
     file.set_len(0)?;
     let mut writer: &File = file;
     writer.seek(SeekFrom::Start(0))?;
     copy(&mut repeat(0).take(len_bytes), &mut writer)?;
-    Ok(())
+    Ok(true)
 }

@@ -33,6 +33,8 @@ pub struct Target {
     map: Option<MmapMut>,
     file: File,
     len_bytes: u64,
+    /// Whether a write may fail long after it was made: on a network, or without blocks reserved.
+    fails_late: bool,
 }
 
 impl Target {
@@ -53,12 +55,18 @@ impl Target {
             Io::Map => Self::mapped(file, len_bytes),
             Io::Write => Self::written(file, len_bytes),
             Io::Auto if network_file_system(path).is_some() => Self::written(file, len_bytes),
-            Io::Auto => Self::mapped(file, len_bytes).or_else(|(file, error)| match error {
-                // A file system that cannot map for writing.
-                MapError::Map { .. } => Self::written(file, len_bytes),
-                error => Err((file, error)),
+            Io::Auto => Self::mapped(file, len_bytes).or_else(|(file, error)| {
+                if cannot_map(&error) {
+                    Self::written(file, len_bytes)
+                } else {
+                    Err((file, error))
+                }
             }),
         };
+        let made = made.map(|target| Self {
+            fails_late: target.fails_late || network_file_system(path).is_some(),
+            ..target
+        });
         made.map_err(|(file, error)| {
             // While the lock is held, so that it is no other run's file that goes.
             let _ = std::fs::remove_file(path);
@@ -83,6 +91,7 @@ impl Target {
                 map: Some(map),
                 file,
                 len_bytes,
+                fails_late: false,
             }),
             Err(source) => Err((file, MapError::Map { len_bytes, source })),
         }
@@ -91,10 +100,11 @@ impl Target {
     /// As above, without a map.
     fn written(file: File, len_bytes: u64) -> Result<Self, (File, MapError)> {
         match reserve(&file, len_bytes, Reserve::IfPossible) {
-            Ok(()) => Ok(Self {
+            Ok(reserved) => Ok(Self {
                 map: None,
                 file,
                 len_bytes,
+                fails_late: !reserved,
             }),
             Err(source) => Err((file, MapError::Reserve { len_bytes, source })),
         }
@@ -140,26 +150,50 @@ impl Target {
         I: IntoIterator<Item = Range<u64>>,
     {
         let file = &self.file;
-        let behind = Behind::new(file, self.map.as_deref());
+        // SAFETY: the map is shared, and this borrows it for as long as the value lives.
+        let behind = unsafe { Behind::new(file, self.map.as_deref()) };
         let ranges = ascending(ranges, self.len_bytes)?;
         let memory = match &mut self.map {
             Some(map) => disjoint(map, &ranges)?.into_iter().map(Some).collect(),
             None => Vec::new(),
         };
         let memory = memory.into_iter().chain(std::iter::repeat_with(|| None));
-        let slots = ranges.into_iter().zip(memory).map(|(range, memory)| Slot {
-            file,
-            range,
-            memory,
-        });
+        let slots = ranges.into_iter().zip(memory);
+        let slots = slots.map(|(range, memory)| Slot::new(file, range, memory));
         let slots = slots.collect();
         Ok((slots, behind))
     }
 
-    /// Unmaps it and keeps it locked: the lock ends when the value returned is dropped.
-    #[must_use]
-    pub fn close(self) -> File {
-        self.file
+    /// Unmaps it and keeps it locked: the lock ends when the value returned is dropped. Where a
+    /// write may fail long after it was made, this waits for all of them.
+    ///
+    /// # Errors
+    /// [`MapError::Sync`]: something written before did not reach the disk.
+    pub fn close(self) -> Result<File, MapError> {
+        let Self {
+            map,
+            file,
+            fails_late,
+            ..
+        } = self;
+        drop(map);
+        if fails_late {
+            file.sync_data()
+                .map_err(|source| MapError::Sync { source })?;
+        }
+        Ok(file)
+    }
+}
+
+/// Whether this says that the file system cannot map for writing, or not without the risk of a
+/// signal, where it may well write.
+fn cannot_map(error: &MapError) -> bool {
+    match error {
+        MapError::Map { .. } => true,
+        MapError::Reserve { source, .. } => {
+            matches!(source.raw_os_error(), Some(libc::EOPNOTSUPP | libc::ENOSYS))
+        }
+        _ => false,
     }
 }
 

@@ -114,7 +114,7 @@ impl NewImage {
             PlaneMut::new(bytes, nx, ny, cube.bitpix()).map_err(|error| general(Stage::from(error)))
         };
         // It was made with `Io::Map`, so all of them are memory.
-        let bytes = slots.into_iter().filter_map(|slot| slot.memory);
+        let bytes = slots.into_iter().filter_map(|slot| slot.into_parts().1);
         bytes.map(plane).collect()
     }
 

@@ -133,11 +133,16 @@ impl Draft {
     ///
     /// # Errors
     /// [`OutputError::Exists`] where the name is taken and may not be replaced,
-    /// [`OutputError::Publish`].
+    /// [`OutputError::Publish`], [`OutputError::Working`] where what was written did not reach the
+    /// disk.
     pub fn publish(mut self) -> Result<PathBuf, OutputError> {
         // The lock is held until the working name is gone, so that no other run takes this file
         // over while it already carries its final name.
-        let lock = self.target.take().map(Target::close);
+        let lock = self.target.take().map(Target::close).transpose();
+        let lock = lock.map_err(|source| OutputError::Working {
+            path: self.working.path().to_owned(),
+            source,
+        })?;
         let published = self.working.publish(&self.output, self.existing);
         let Self {
             working, output, ..

@@ -39,6 +39,17 @@ impl Ready {
     }
 }
 
+impl Ready {
+    /// For a part of the plane: if anything was begun, no more than what is begun there is made
+    /// ready, as it may have been filled.
+    pub fn of_parts(&self) -> Self {
+        Self {
+            ahead: 0..0,
+            highest: if self.highest > 0 { usize::MAX } else { 0 },
+        }
+    }
+}
+
 /// The end of the piece of the file that `at` lies in, or `at` where one ends.
 pub(super) fn piece_end(at: usize, phase: usize) -> usize {
     (at + phase).next_multiple_of(PIECE_BYTES) - phase

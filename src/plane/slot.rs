@@ -15,7 +15,8 @@ use super::{Codec, PlaneError, row_bytes_of};
 /// rows come next, or a file that is written by position. Bytes are counted from the plane's
 /// first. Threads call it at the same time, for disjoint bytes.
 pub trait Store: Sync + fmt::Debug {
-    /// Where the plane's first byte lies in its file, so that pieces of the file are touched whole.
+    /// Where the plane's first byte lies in its file, so that pieces of the file are touched
+    /// whole: a multiple of 8, as all data of FITS files begin at one of 2880 (FITS 4.0, 3.1).
     fn origin(&self) -> u64;
 
     /// Bytes of a plane that is memory are about to be filled: `room`, at byte `at` of the plane.
@@ -31,7 +32,10 @@ pub trait Store: Sync + fmt::Debug {
     fn write(&self, at: u64, bytes: &[u8]) -> io::Result<()>;
 
     /// These bytes are in place, and not touched again.
-    fn filled(&self, at: u64, bytes: &[u8]);
+    ///
+    /// # Errors
+    /// What the system said of these bytes or of earlier ones: no more need be made.
+    fn filled(&self, at: u64, bytes: &[u8]) -> io::Result<()>;
 }
 
 /// An output plane, or a band of its rows: `ny` rows of `nx` big-endian floating-point samples,
@@ -233,8 +237,8 @@ impl<'a> PlaneMut<'a> {
         match &self.place {
             Place::Memory(bytes, Some(store)) => {
                 let at = self.start + range.start as u64;
-                store.filled(at, bytes.get(range).unwrap_or_default());
-                Ok(())
+                let bytes = bytes.get(range).unwrap_or_default();
+                store.filled(at, bytes).map_err(|error| refused(at, &error))
             }
             Place::Memory(_, None) => Ok(()),
             Place::Elsewhere(store) => lift(*store, pen, range.end == self.row_bytes * self.ny),
@@ -258,7 +262,8 @@ impl<'a> PlaneMut<'a> {
         let (mut at, phase) = (range.start, self.phase());
         while at < range.end {
             let piece = at..piece_end(at + 1, phase).min(range.end);
-            self.expect(piece.clone())?;
+            let ready = self.ready.begin(&piece, self.row_bytes * self.ny, phase);
+            self.expect(ready)?;
             let place = self.start + at as u64;
             let next = piece.end;
             match &mut self.place {
@@ -266,7 +271,8 @@ impl<'a> PlaneMut<'a> {
                     let bytes = bytes.get_mut(piece).unwrap_or_default();
                     fill(at, bytes);
                     if let Some(store) = store {
-                        store.filled(place, bytes);
+                        let filled = store.filled(place, bytes);
+                        filled.map_err(|error| refused(place, &error))?;
                     }
                 }
                 Place::Elsewhere(store) => {
@@ -309,7 +315,7 @@ impl<'a> PlaneMut<'a> {
         };
         PlaneMut {
             place,
-            ready: Ready::default(),
+            ready: self.ready.of_parts(),
             ..*self
         }
     }
@@ -328,7 +334,7 @@ impl<'a> PlaneMut<'a> {
         };
         let band = Self {
             place,
-            ready: Ready::default(),
+            ready: self.ready.of_parts(),
             ny: rows,
             ..*self
         };
@@ -370,11 +376,9 @@ fn lift(store: &dyn Store, pen: &mut Pen, all: bool) -> Result<(), PlaneError> {
 }
 
 fn put(store: &dyn Store, at: u64, bytes: &[u8]) -> Result<(), PlaneError> {
-    store
-        .write(at, bytes)
-        .map_err(|error| refused(at, &error))?;
-    store.filled(at, bytes);
-    Ok(())
+    let stored = store.write(at, bytes);
+    let filled = stored.and_then(|()| store.filled(at, bytes));
+    filled.map_err(|error| refused(at, &error))
 }
 
 fn refused(at_bytes: u64, error: &io::Error) -> PlaneError {

@@ -7,14 +7,17 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use crate::map::{Behind, FileId, Source};
+use crate::error::{Stage, ThreadError};
+use crate::map::{Behind, FileId, MapError, Source};
+use crate::output::OutputError;
 
 /// Written and let go at once.
-const PIECE_BYTES: u64 = 8 << 20;
+pub(super) const PIECE_BYTES: u64 = 8 << 20;
 
 /// Pieces that the disk is given before the oldest of them is waited for.
 const IN_FLIGHT: usize = 8;
@@ -35,7 +38,7 @@ pub(super) struct Origin<'a> {
 }
 
 impl<'a> Origin<'a> {
-    pub fn new(source: &'a Source, path: &std::path::Path, start: u64, sample_bytes: u64) -> Self {
+    pub fn new(source: &'a Source, path: &Path, start: u64, sample_bytes: u64) -> Self {
         let same = |file: &File| {
             file.metadata()
                 .is_ok_and(|metadata| FileId::of(&metadata) == source.id())
@@ -57,6 +60,7 @@ pub(super) struct WriteBehind<'a> {
     /// The output's samples, and the bytes of one.
     data: Range<u64>,
     sample_bytes: u64,
+    piece_bytes: u64,
     /// Bytes in place of each piece. Pieces lie on a grid of the whole file.
     filled: Vec<AtomicU64>,
     state: Mutex<State>,
@@ -69,25 +73,31 @@ struct State {
     complete: VecDeque<usize>,
     /// Pieces begun and not yet let go.
     in_flight: usize,
+    /// Pieces let go.
+    gone: usize,
     /// No more pieces will come.
     ended: bool,
-    failure: Option<io::Error>,
+    /// The first failure; it is handed out once.
+    failure: Option<MapError>,
+    failed: bool,
 }
 
 impl<'a> WriteBehind<'a> {
-    /// `data` are the output's samples, of `sample_bytes` bytes each.
+    /// `data` are the output's samples, of `sample_bytes` bytes each, which are not 0, as are
+    /// `piece_bytes`, a multiple of every page.
     pub fn new(
         behind: Behind<'a>,
         origin: Origin<'a>,
-        data: Range<u64>,
-        sample_bytes: u64,
+        (data, sample_bytes): (Range<u64>, u64),
+        piece_bytes: u64,
     ) -> Self {
-        let pieces = data.end.div_ceil(PIECE_BYTES) - data.start / PIECE_BYTES;
+        let pieces = data.end.div_ceil(piece_bytes) - data.start / piece_bytes;
         Self {
             behind,
             origin,
             data,
             sample_bytes,
+            piece_bytes,
             filled: (0..pieces).map(|_| AtomicU64::new(0)).collect(),
             state: Mutex::default(),
             changed: Condvar::new(),
@@ -98,57 +108,79 @@ impl<'a> WriteBehind<'a> {
     /// last of them.
     ///
     /// # Errors
-    /// A piece that the disk did not take.
-    pub fn beside<R>(&self, work: impl FnOnce() -> R) -> io::Result<R> {
+    /// [`Stage::Threads`], and the first piece that the disk did not take: `part` is the file.
+    pub fn beside<R>(&self, part: &Path, work: impl FnOnce() -> R) -> Result<R, Stage> {
         let result = thread::scope(|scope| {
-            let _ended = EndWhenDropped(self);
-            thread::Builder::new()
+            let thread = thread::Builder::new()
                 .name("mmfits-behind".to_owned())
-                .spawn_scoped(scope, || self.write_pieces())?;
-            Ok::<R, io::Error>(work())
+                .spawn_scoped(scope, || self.write_pieces())
+                .map_err(|error| ThreadError::of_one(&error))?;
+            let result = {
+                let _ended = EndWhenDropped(self);
+                work()
+            };
+            // Its panic is a failure already.
+            let _ = thread.join();
+            Ok::<R, ThreadError>(result)
         })?;
         match self.lock().failure.take() {
-            Some(error) => Err(error),
+            Some(source) => Err(OutputError::Working {
+                path: part.to_owned(),
+                source,
+            }
+            .into()),
             None => Ok(result),
         }
     }
 
     /// These bytes of the output are in place. Waits where the disk is far behind.
-    pub fn filled(&self, at: u64, length: u64) {
+    ///
+    /// # Errors
+    /// A piece was not taken by the disk: the rest need not be made.
+    pub fn filled(&self, at: u64, length: u64) -> io::Result<()> {
         let end = at.saturating_add(length);
-        let first = self.data.start / PIECE_BYTES;
-        for number in at / PIECE_BYTES..end.div_ceil(PIECE_BYTES) {
-            let piece = (number - first.min(number)) as usize;
-            let Some(filled) = self.filled.get(piece) else {
+        let first = self.data.start / self.piece_bytes;
+        for number in at / self.piece_bytes..end.div_ceil(self.piece_bytes) {
+            let piece = number.checked_sub(first);
+            let piece = piece.and_then(|piece| usize::try_from(piece).ok());
+            let Some((piece, filled)) = piece.and_then(|p| Some((p, self.filled.get(p)?))) else {
                 continue;
             };
             let range = self.range(piece);
             let new = end.min(range.end).saturating_sub(at.max(range.start));
-            let before = filled.fetch_add(new, Ordering::Relaxed);
+            let before = filled.fetch_add(new, Ordering::AcqRel);
             if new > 0 && before + new == range.end - range.start {
-                self.complete(piece);
+                self.complete(piece)?;
             }
         }
+        Ok(())
     }
 
-    fn complete(&self, piece: usize) {
+    fn complete(&self, piece: usize) -> io::Result<()> {
         let mut state = self.lock();
         state.complete.push_back(piece);
         self.changed.notify_all();
-        while state.failure.is_none() && state.complete.len() + state.in_flight > BACKLOG {
+        while !state.failed && state.complete.len() + state.in_flight > BACKLOG {
             state = self.wait(state);
         }
+        if state.failed {
+            return Err(io::Error::other(
+                "an earlier part was not written to its disk",
+            ));
+        }
+        Ok(())
     }
 
     /// The bytes of a piece that are samples.
     fn range(&self, piece: usize) -> Range<u64> {
-        let start = (self.data.start / PIECE_BYTES + piece as u64) * PIECE_BYTES;
-        let end = start.saturating_add(PIECE_BYTES);
+        let start = (self.data.start / self.piece_bytes + piece as u64) * self.piece_bytes;
+        let end = start.saturating_add(self.piece_bytes);
         start.max(self.data.start)..end.min(self.data.end)
     }
 
     /// The life of the thread.
     fn write_pieces(&self) {
+        let _failed = FailWhenPanicking(self);
         let mut in_flight = VecDeque::new();
         loop {
             let (next, ended) = self.next(in_flight.is_empty());
@@ -166,12 +198,17 @@ impl<'a> WriteBehind<'a> {
                 None => self.finish(in_flight.pop_front()),
             };
             if let Err(error) = result {
-                let mut state = self.lock();
-                state.failure.get_or_insert(error);
-                self.changed.notify_all();
-                return;
+                return self.fail(error);
             }
         }
+    }
+
+    /// No lane waits any more, and none goes on.
+    fn fail(&self, error: MapError) {
+        let mut state = self.lock();
+        state.failed = true;
+        state.failure.get_or_insert(error);
+        self.changed.notify_all();
     }
 
     /// The next complete piece, if there is one, and whether no more will come. Waits for either
@@ -187,14 +224,16 @@ impl<'a> WriteBehind<'a> {
     }
 
     /// Waits until a piece is on the disk, and lets it go with what it was made from.
-    fn finish(&self, piece: Option<usize>) -> io::Result<()> {
+    fn finish(&self, piece: Option<usize>) -> Result<(), MapError> {
         let Some(piece) = piece else { return Ok(()) };
         let range = self.range(piece);
         self.behind.finish(&range)?;
         if let Some(file) = &self.origin.file {
             self.origin.source.let_go(file, &self.input_range(&range));
         }
-        self.lock().in_flight -= 1;
+        let mut state = self.lock();
+        state.in_flight -= 1;
+        state.gone += 1;
         self.changed.notify_all();
         Ok(())
     }
@@ -229,71 +268,89 @@ impl Drop for EndWhenDropped<'_, '_> {
     }
 }
 
+/// Lets the lanes end if the thread does not.
+struct FailWhenPanicking<'w, 'a>(&'w WriteBehind<'a>);
+
+impl Drop for FailWhenPanicking<'_, '_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.fail(MapError::Write {
+                at_bytes: self.0.data.start,
+                source: io::Error::other("the thread that writes panicked"),
+            });
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::map::{Io, Target, write_within};
+    use crate::map::{Io, Slot, Target, Touch};
 
-    /// An output of one piece and a half with a header before and something after its data,
-    /// filled from two threads in rows of an odd length.
+    /// Small, so that there are more pieces than may be behind.
+    const SMALL: u64 = 16 << 10;
+
+    const DATA: Range<u64> = 2880..2880 + 2 * SMALL * BACKLOG as u64 + 1000;
+
+    fn value(at: u64) -> u8 {
+        (at % 251) as u8
+    }
+
+    /// A slot from byte `start` on is filled in rows that are no divisors of a piece.
+    fn fill_slot(slot: Slot<'_>, start: u64, behind: &WriteBehind<'_>) {
+        let row_bytes = 4 * 345;
+        let bytes: Vec<u8> = (start..start + slot.len_bytes()).map(value).collect();
+        let (place, mut memory) = slot.into_parts();
+        for (row, bytes) in bytes.chunks(row_bytes).enumerate() {
+            let first = row * row_bytes;
+            match &mut memory {
+                Some(memory) => {
+                    let room = &mut memory[first..first + bytes.len()];
+                    place.make_ready(first as u64, room, Touch::Zeros).unwrap();
+                    room.copy_from_slice(bytes);
+                }
+                None => place.write(first as u64, bytes).unwrap(),
+            }
+            behind
+                .filled(start + first as u64, bytes.len() as u64)
+                .unwrap();
+        }
+    }
+
+    /// An output with something before and after its data, filled from two threads.
     fn fill(io: Io) {
         let folder = tempfile::tempdir().unwrap();
         let (input, output) = (folder.path().join("in"), folder.path().join("out"));
-        let data = 2880..2880 + 3 * PIECE_BYTES / 2;
-        let length = data.end - data.start;
-        let value = |at: u64| (at % 251) as u8;
+        let length = DATA.end - DATA.start;
         std::fs::write(&input, vec![1; 100 + length as usize / 4]).unwrap();
         let source = Source::open(&input).unwrap();
-        let mut target = Target::create(&output, data.end + 1000, io).unwrap();
-        let middle = data.start + length / 2;
-        let ranges = [data.start..middle, middle..data.end];
+        let mut target = Target::create(&output, DATA.end + 1000, io).unwrap();
+        // Both halves share a page.
+        let middle = DATA.start + length / 8 * 4;
+        let ranges = [DATA.start..middle, middle..DATA.end];
         let (slots, behind) = target.slots(ranges).unwrap();
         let origin = Origin::new(&source, &input, 100, 1);
         assert!(origin.file.is_some());
-        let behind = WriteBehind::new(behind, origin, data.clone(), 4);
-        let row_bytes = 4 * 12_345;
-        behind
-            .beside(|| {
-                thread::scope(|scope| {
-                    for (start, slot) in [data.start, middle].into_iter().zip(slots) {
-                        let behind = &behind;
-                        scope.spawn(move || {
-                            let bytes: Vec<u8> =
-                                (start..start + slot.len_bytes()).map(value).collect();
-                            let mut slot = slot;
-                            for (row, bytes) in bytes.chunks(row_bytes).enumerate() {
-                                let at = (row * row_bytes) as u64;
-                                let end = at as usize + bytes.len();
-                                match &mut slot.memory {
-                                    Some(place) => {
-                                        place[at as usize..end].copy_from_slice(bytes);
-                                    }
-                                    None => {
-                                        write_within(slot.file, &slot.range, at, bytes).unwrap();
-                                    }
-                                }
-                                behind.filled(start + at, bytes.len() as u64);
-                            }
-                        });
-                    }
-                });
-            })
-            .unwrap();
+        let behind = WriteBehind::new(behind, origin, (DATA, 4), SMALL);
+        let work = || {
+            thread::scope(|scope| {
+                let behind = &behind;
+                for (start, slot) in [DATA.start, middle].into_iter().zip(slots) {
+                    scope.spawn(move || fill_slot(slot, start, behind));
+                }
+            });
+        };
+        behind.beside(&output, work).unwrap();
         let state = behind.lock();
         assert_eq!((state.complete.len(), state.in_flight), (0, 0));
-        for (piece, filled) in behind.filled.iter().enumerate() {
-            let range = behind.range(piece);
-            assert_eq!(filled.load(Ordering::Relaxed), range.end - range.start);
-        }
+        assert_eq!(state.gone, behind.filled.len());
+        assert!(state.gone > BACKLOG);
         drop(state);
         let found = std::fs::read(&output).unwrap();
-        assert!(found[..2880].iter().all(|&byte| byte == 0));
-        let (data_start, data_end) = (data.start as usize, data.end as usize);
-        assert!(
-            (data.start..data.end)
-                .map(value)
-                .eq(found[data_start..data_end].iter().copied())
-        );
+        let (start, end) = (DATA.start as usize, DATA.end as usize);
+        assert!(found[..start].iter().all(|&byte| byte == 0));
+        assert!(DATA.map(value).eq(found[start..end].iter().copied()));
+        assert!(found[end..].iter().all(|&byte| byte == 0));
         assert!(source.bytes().iter().all(|&byte| byte == 1));
     }
 
@@ -303,17 +360,55 @@ mod tests {
         fill(Io::Write);
     }
 
-    #[test]
-    fn pieces_of_the_output_are_made_from_those_of_the_input() {
+    /// A small output with write-behind, for tests of its parts.
+    fn with_small(test: impl FnOnce(&WriteBehind<'_>, &Path)) {
         let folder = tempfile::tempdir().unwrap();
         let (input, output) = (folder.path().join("in"), folder.path().join("out"));
         std::fs::write(&input, [0; 10]).unwrap();
         let source = Source::open(&input).unwrap();
-        let mut target = Target::create(&output, 10, Io::Auto).unwrap();
+        let mut target = Target::create(&output, 4000, Io::Auto).unwrap();
         let (_, behind) = target.slots([]).unwrap();
         let origin = Origin::new(&source, &input, 5760, 2);
-        let behind = WriteBehind::new(behind, origin, 2880..2880 + 400, 4);
-        assert_eq!(behind.input_range(&(2880..3280)), 5760..5960);
-        assert_eq!(behind.input_range(&(2884..2888)), 5762..5764);
+        let behind = WriteBehind::new(behind, origin, (2880..3280, 4), PIECE_BYTES);
+        test(&behind, &output);
+    }
+
+    #[test]
+    fn pieces_of_the_output_are_made_from_those_of_the_input() {
+        with_small(|behind, _| {
+            assert_eq!(behind.input_range(&(2880..3280)), 5760..5960);
+            assert_eq!(behind.input_range(&(2884..2888)), 5762..5764);
+        });
+    }
+
+    #[test]
+    fn after_a_failure_nothing_more_is_made_and_the_failure_is_told() {
+        with_small(|behind, output| {
+            let stage = behind.beside(output, || {
+                behind.filled(2880, 100).unwrap();
+                behind.fail(MapError::Write {
+                    at_bytes: 2880,
+                    source: io::Error::from_raw_os_error(libc::EIO),
+                });
+                behind.filled(2980, 300).unwrap_err()
+            });
+            let Err(Stage::Output(OutputError::Working { path, source })) = stage else {
+                unreachable!("{stage:?}");
+            };
+            assert_eq!(path, output);
+            assert!(matches!(source, MapError::Write { at_bytes: 2880, .. }));
+        });
+    }
+
+    #[test]
+    fn a_panic_of_the_thread_is_a_failure() {
+        with_small(|behind, _| {
+            let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                let _failed = FailWhenPanicking(behind);
+                std::panic::resume_unwind(Box::new("for a test"));
+            }));
+            assert!(panicked.is_err());
+            assert!(behind.filled(2880, 400).is_err());
+        });
     }
 }

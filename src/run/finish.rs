@@ -6,11 +6,12 @@ use fits_layout::{BLOCK_BYTES, Header};
 
 use crate::error::{Bug, Error, Stage};
 use crate::journal::Journal;
-use crate::output::{self, Draft, Existing, OutputError, publish_text};
+use crate::output::name::part_of;
+use crate::output::{self, Draft, Existing, publish_text};
 use crate::plan::extents::Part;
 use crate::progress::Observer;
 use crate::run::Job;
-use crate::run::behind::{Origin, WriteBehind};
+use crate::run::behind::{Origin, PIECE_BYTES, WriteBehind};
 use crate::run::lanes::Planes;
 use crate::run::prepare::Prepared;
 
@@ -80,14 +81,11 @@ fn fill(job: &Job, planes: &Planes<'_>, draft: &mut Draft) -> Result<(), Error> 
     if !prepared.writes_behind {
         return planes.fill(&job.pool, slots, None);
     }
-    let behind = WriteBehind::new(
-        behind,
-        origin(prepared),
-        cube.data_range(),
-        cube.bitpix().size_bytes(),
-    );
-    let filled = behind.beside(|| planes.fill(&job.pool, slots, Some(&behind)));
-    filled.map_err(|source| failed(OutputError::Write { source }.into()))?
+    let data = (cube.data_range(), cube.bitpix().size_bytes());
+    let behind = WriteBehind::new(behind, origin(prepared), data, PIECE_BYTES);
+    let part = part_of(&prepared.plan.facts.output);
+    let work = || planes.fill(&job.pool, slots, Some(&behind));
+    behind.beside(&part, work).map_err(failed)?
 }
 
 /// Where the samples of the output come from.
@@ -151,5 +149,5 @@ fn stamp(draft: &mut Draft, prepared: &Prepared, journal: &Journal) -> Result<()
 }
 
 fn unmapped() -> Bug {
-    Bug("the output is not mapped".to_owned())
+    Bug("the output is published already".to_owned())
 }

@@ -130,16 +130,16 @@ impl Planes<'_> {
         let plan = &self.prepared.plan;
         let input = self.prepared.image.plane_stages(plane as u64)?;
         let bytes = slot.len_bytes();
+        let (place, memory) = slot.into_parts();
         let store = PlaneStore {
-            file: slot.file,
-            range: slot.range.clone(),
+            place,
             touch: work.touch,
             sum: self.sums.then(Mutex::default),
             behind: work.behind,
         };
         let shape = (plan.facts.nx, plan.facts.ny);
         let bitpix = plan.precision.bitpix();
-        let mut output = match slot.memory {
+        let mut output = match memory {
             Some(bytes) => PlaneMut::mapped(bytes, &store, shape, bitpix)?,
             // As long as the plane, which can be addressed.
             None => PlaneMut::written(&store, bytes as usize, shape, bitpix)?,

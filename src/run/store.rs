@@ -1,14 +1,12 @@
 //! How outputs are stored: by which way, and what happens to finished bytes.
 
-use std::fs::File;
 use std::io;
-use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use fits_layout::Sum;
 
 pub use crate::map::Io;
-use crate::map::{Touch, make_ready, write_within};
+use crate::map::{Place, Touch};
 use crate::plane::Store;
 use crate::run::behind::WriteBehind;
 
@@ -48,9 +46,7 @@ impl Storage {
 /// What stands behind one output plane.
 #[derive(Debug)]
 pub(super) struct PlaneStore<'a> {
-    pub file: &'a File,
-    /// The plane's bytes in it.
-    pub range: Range<u64>,
+    pub place: Place<'a>,
     /// How the pages of a map are made.
     pub touch: Touch,
     /// The sum of what is filled, where it is wanted.
@@ -69,32 +65,31 @@ impl PlaneStore<'_> {
 
 impl Store for PlaneStore<'_> {
     fn origin(&self) -> u64 {
-        self.range.start
+        self.place.start()
     }
 
     fn expect(&self, at: u64, room: &mut [u8]) -> io::Result<()> {
-        make_ready(
-            self.file,
-            self.range.start.saturating_add(at),
-            room,
-            self.touch,
-        )
+        self.place.make_ready(at, room, self.touch)
     }
 
     fn write(&self, at: u64, bytes: &[u8]) -> io::Result<()> {
-        write_within(self.file, &self.range, at, bytes)
+        self.place.write(at, bytes)
     }
 
     /// Sums are of words of four bytes, and samples are one or two of them, so the parts of a
     /// plane add up in any order (FITS 4.0, appendix J).
-    fn filled(&self, at: u64, bytes: &[u8]) {
+    fn filled(&self, at: u64, bytes: &[u8]) -> io::Result<()> {
         if let Some(total) = &self.sum {
             let sum = Sum::of(bytes);
             let mut total = total.lock().unwrap_or_else(PoisonError::into_inner);
             *total = total.plus(sum);
         }
-        if let Some(behind) = self.behind {
-            behind.filled(self.range.start.saturating_add(at), bytes.len() as u64);
+        match self.behind {
+            Some(behind) => {
+                let at = self.place.start().saturating_add(at);
+                behind.filled(at, bytes.len() as u64)
+            }
+            None => Ok(()),
         }
     }
 }
