@@ -4,6 +4,7 @@
 //! ```sh
 //! measure compare NX NY NCHAN f32|f64 keep|racs|interpolate|wrap
 //! measure record DATE COMMIT
+//! measure make NX NY NCHAN f32|f64 keep|racs|interpolate|wrap FILE
 //! ```
 //!
 //! From the environment: `MMCONV` (the command), `MMCONV_BENCH_DIR` (a folder for cubes, there
@@ -37,6 +38,9 @@ fn main() -> Result<(), Box<dyn Error>> {
             let bench = bench()?;
             let found = bench.compare(cube(nx, ny, channels, dtype, mode)?)?;
             print!("{}", report::in_words(&bench, &found));
+        }
+        ["make", nx, ny, channels, dtype, mode, path] => {
+            cube(nx, ny, channels, dtype, mode)?.write(Path::new(path))?;
         }
         ["record", date, commit] => print!("{}", record(date, commit)?),
         ["copy", input, output, io, threads] => {
