@@ -63,6 +63,38 @@ fn fast_lengths_give_what_the_next_ones_give() {
     }
 }
 
+/// The peak of a source under a long kernel is low, and what rings is measured against it.
+#[test]
+fn long_kernels_give_what_the_next_lengths_give() {
+    let cpu = Cpu::new();
+    let single = [(2.75, 1e6), (3.2, 9e4), (3.9, 9e4)].map(|kernel| (Precision::F32, 2e-6, kernel));
+    let double =
+        [(4.97, 1e6), (5.2, 9e4), (5.6, 9e4)].map(|kernel| (Precision::F64, 1e-12, kernel));
+    for (precision, tolerance, (narrow, long)) in single.into_iter().chain(double) {
+        let mut others = 0;
+        for size in [(27, 20), (86, 13)] {
+            let (fast, next) = fast_and_next(size, kernel(narrow * narrow, 0.0, long), precision);
+            others += usize::from(fast.grid.nx != next.grid.nx);
+            // The columns are not the question.
+            let fast = Convolution {
+                grid: Grid {
+                    ny: next.grid.ny,
+                    ..fast.grid
+                },
+                columns: next.columns,
+                ..fast
+            };
+            let image = corners(size.0, size.1);
+            let found = smooth(&cpu, &image, precision, &fast).pixels;
+            let expected = smooth(&cpu, &image, Precision::F64, &next).pixels;
+            let what = format!("{size:?} {narrow} px {precision:?}");
+            assert_close(&found, &expected, tolerance, &what);
+        }
+        let wide = [3.9, 5.6].contains(&narrow);
+        assert!(others > 0 || !wide, "{narrow} px {precision:?}");
+    }
+}
+
 #[test]
 fn kernels_that_ring_keep_the_next_lengths() {
     for precision in [Precision::F32, Precision::F64] {

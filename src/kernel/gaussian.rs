@@ -74,19 +74,20 @@ impl GaussianTransfer {
         largest_on_border(yy, xy, xx)
     }
 
-    /// A bound on what a sampled kernel of unit gain rings with along x, at this many pixels from its
-    /// centre and beyond; `ringing` says how it is found.
+    /// A bound on what a sampled kernel rings with along x, at this many pixels from its centre and
+    /// beyond, as a share of its own largest value: of the peak that a lone source keeps, however
+    /// long the kernel is across. `ringing` and `least_peak` say how it is found.
     #[must_use]
     pub fn ringing_x(&self, distance_px: f64) -> f64 {
         let PixelCovariance { xx, xy, yy } = self.covariance;
-        ringing(self.border_x(), (xx, xy, yy), distance_px)
+        ringing(self.border_x(), (xx, xy, yy), distance_px) / least_peak(xx)
     }
 
     /// [`ringing_x`](Self::ringing_x) along y.
     #[must_use]
     pub fn ringing_y(&self, distance_px: f64) -> f64 {
         let PixelCovariance { xx, xy, yy } = self.covariance;
-        ringing(self.border_y(), (yy, xy, xx), distance_px)
+        ringing(self.border_y(), (yy, xy, xx), distance_px) / least_peak(yy)
     }
 
     /// How many columns of the half spectrum on `grid`, from the first on, have a value of at
@@ -218,26 +219,43 @@ fn largest_on_border(along: f64, cross: f64, across: f64) -> f64 {
 
 /// A bound on the ringing of a kernel at a distance along an axis, whose transfer function is cut
 /// off at f = ±1/2 on that axis and is `border` there at most. The covariance is given as
-/// (along the axis, between both, across).
+/// (along the axis, between both, across), and the bound in units of the sum S below.
 ///
 /// What is cut off are two tails of the Gaussian. Their transform at distance r is, by parts twice
 /// (Erdélyi, Asymptotic Expansions, section 2.8), the difference of the values at the two ends over
 /// 2πr, which is 0 where the Gaussian is not rotated, and the slopes there over (2πr)² twice:
 /// once at the ends, once for the rest, in which the slope falls to zero. Both are summed over the
 /// frequencies g across: the values are border · exp(-EXPONENT · across · (g - g₀)²), g₀ of
-/// opposite sign at the two ends.
+/// opposite sign at the two ends, and so border · S at most, with S the sum for g₀ = 0: a sum of a
+/// shifted Gaussian has the transform of the other in it, which is positive, with phases. That
+/// holds for the integral over all g, and for the mean over the bins of an image that repeats and
+/// is smaller across than the kernel; the two S differ much, but [`least_peak`] is in units of the
+/// same.
 fn ringing(border: f64, (along, cross, across): (f64, f64, f64), distance_px: f64) -> f64 {
-    let sum = border * (PI / (EXPONENT * across)).sqrt().min(1.0);
     // The error function of half the distance of the two, or more.
     let apart = cross.abs() * (EXPONENT / (PI * across)).sqrt();
     let jump = if cross.abs() <= across {
-        2.0 * sum * apart.min(1.0)
+        2.0 * border * apart.min(1.0)
     } else {
-        2.0 * sum
+        2.0 * border
     };
-    let slope = EXPONENT * (along + cross.abs()) * sum;
+    let slope = EXPONENT * (along + cross.abs()) * border;
     let turn = 2.0 * PI * distance_px;
     jump / turn + 4.0 * slope / (turn * turn)
+}
+
+/// The least that the central value of a sampled kernel can be, in units of the same sum S across
+/// as [`ringing`].
+///
+/// The value is the mean of the transfer function over all frequencies (f, g). Those of (f, g) and
+/// (f, -g) together have the factor cosh(2 EXPONENT · cross · f g) ≥ 1, so the mean is at least that
+/// for no rotation: S times F, the mean of exp(-π q f²) over -1/2 ≤ f ≤ 1/2, with
+/// q = EXPONENT · along / π. F² is the mean of exp(-q A) over a unit square, A = π r² about its
+/// centre. A exceeds t on 1 - t of the square up to t = π/4, on less beyond, on nothing from π/2 on:
+/// never on more than exp(-t), whose own mean of exp(-q t) is 1 / (1 + q). Hence F² ≥ 1 / (1 + q);
+/// for wide kernels F² is 1/q = 4 ln 2 / (π along).
+fn least_peak(along: f64) -> f64 {
+    (1.0 + EXPONENT / PI * along).sqrt().recip()
 }
 
 #[cfg(test)]
@@ -429,16 +447,19 @@ mod tests {
     fn no_sampled_kernel_rings_more_than_its_bound() {
         let grid = Grid { nx: 128, ny: 24 };
         let kernels = [(9.0, 0.0, 9.0), (12.0, 3.0, 8.0), (10.0, -8.0, 16.0)];
-        for (xx, xy, yy) in kernels.into_iter().chain([(6.0, 1.0, 2.0)]) {
+        // Up to 300 px across, where the grid has 24.
+        let longer = [(6.0, 1.0, 2.0), (8.0, 0.0, 9e4), (9.0, 300.0, 5e4)];
+        for (xx, xy, yy) in kernels.into_iter().chain(longer) {
             let transfer = GaussianTransfer::new(PixelCovariance { xx, xy, yy }, 1.0);
             let turned = GaussianTransfer::new(PixelCovariance { xx: yy, xy, yy: xx }, 1.0);
+            let peak = sampled(&transfer, &grid, 0, 0);
             let least = (3.0 * xx.sqrt()).ceil() as usize + 9;
             for x in [least, least + 1, least + 2, 40, 53] {
                 // From the kernel's centre and from the next one, which comes in again.
                 let bound = transfer.ringing_x(x as f64) + transfer.ringing_x((128 - x) as f64);
                 assert_eq!(turned.ringing_y(x as f64), transfer.ringing_x(x as f64));
                 let most = (0..4).map(|y| sampled(&transfer, &grid, x, y).abs());
-                let most = most.fold(0.0, f64::max);
+                let most = most.fold(0.0, f64::max) / peak;
                 assert!(
                     most <= bound,
                     "{xx} {xy} {yy} at {x}: {most:e}, bound {bound:e}"
@@ -447,6 +468,22 @@ mod tests {
                     most > 1e-4 * bound,
                     "{xx} {xy} {yy} at {x}: {most:e}, bound {bound:e}"
                 );
+            }
+        }
+    }
+
+    #[test]
+    fn no_sampled_kernel_has_a_lower_peak() {
+        let grid = Grid { nx: 61, ny: 24 };
+        let widths = [0.0_f64, 0.3, 0.9, 2.0, 16.0, 900.0];
+        for (xx, yy) in widths.into_iter().flat_map(|xx| widths.map(|yy| (xx, yy))) {
+            for turned in [-0.99, 0.0, 0.6] {
+                let xy = turned * (xx * yy).sqrt();
+                let transfer = GaussianTransfer::new(PixelCovariance { xx, xy, yy }, 1.0);
+                let peak = sampled(&transfer, &grid, 0, 0);
+                let least = least_peak(xx) * least_peak(yy);
+                assert!(peak > 0.999 * least, "{xx} {xy} {yy}: {peak:e}, {least:e}");
+                assert!(turned != 0.0 || xx.max(yy) > 99.0 || peak < 1.3 * least);
             }
         }
     }
