@@ -291,3 +291,56 @@ fn many_planes_take_little() {
     );
     close_by(number(&plan[0], "memory_bytes"), peak, "6000 planes");
 }
+
+/// A number of bytes that the message of a refused run asks for.
+fn asked_for(stderr: &str, before: &str) -> u64 {
+    let number = stderr.split(before).nth(1);
+    let number = number.and_then(|rest| rest.split(' ').next()?.parse().ok());
+    number.unwrap_or_else(|| panic!("no number after '{before}' in {stderr}"))
+}
+
+/// The method decides the last digits, so what else is asked for must not decide the method.
+#[test]
+fn other_files_change_no_bit() {
+    let bench = Bench::new();
+    put_noise(&bench, "c", [5000, 500, 1], false);
+    put_noise(&bench, "other", [16, 12, 300], false);
+    std::fs::create_dir(bench.path("scratch")).unwrap();
+    let alone = predicted(&bench, WIDE, &["--threads", "1"], &["c"]);
+    let exactly = number(&alone[0], "memory_bytes").to_string();
+    let flags = ["--threads", "1", "--memory", &exactly, "--overwrite"];
+    bench.smooth_to(WIDE).args(flags).file("c").run().ok();
+    let expected = bench.read("c").primary().data.clone();
+    let both = || bench.smooth_to(WIDE).args(flags).file("c").file("other");
+    both().run().fails(2, &["--scratch", &exactly]);
+    both().args(["--scratch", "scratch"]).run().ok();
+    same_bits(&bench.read("c").primary().data, &expected, "two files");
+}
+
+/// With the memory that is asked for other methods may be taken, which need more.
+#[test]
+fn what_is_asked_for_is_enough_where_the_list_of_planes_is_long() {
+    let bench = Bench::new();
+    put_noise(&bench, "c", [5000, 500, 1], false);
+    let alone = |flags: &[&str]| {
+        let plan = predicted(&bench, WIDE, flags, &["c"]);
+        number(&plan[0], "memory_bytes")
+    };
+    let full = alone(&["--threads", "1"]);
+    let strips = alone(&["--threads", "1", "--memory", &(full - 100_000).to_string()]);
+    let known = (full - strips) as usize + 200_000;
+    put_noise(&bench, "other", [4, 3, known / 350], false);
+    let run = |memory: u64| {
+        let flags = [
+            "--threads",
+            "1",
+            "--memory",
+            &memory.to_string(),
+            "--dry-run",
+        ];
+        let run = bench.smooth_to(WIDE).args(flags);
+        run.file("c").file("other").run()
+    };
+    let refused = run(full - 100_000).refused(2, &["in flight"]);
+    run(asked_for(&refused.stderr, "needs ")).ok();
+}

@@ -65,13 +65,15 @@ impl Resources {
         backend: &dyn Backend,
         held_bytes: u64,
     ) -> Result<(), PlanError> {
-        save_memory(
-            plan,
-            backend,
-            self.memory_bytes().saturating_sub(held_bytes),
-        );
+        let full = save_memory(plan, backend, self.memory_bytes());
         let tuning = Tuning::new(self, plan, backend, held_bytes);
-        let choice = tuning.choose(self, &mut plan.notes)?;
+        let choice = match tuning.choose(self, &mut plan.notes) {
+            // With as much the full height may be taken, so that is what has to be asked for.
+            Err(PlanError::Memory { needed_bytes, .. }) if needed_bytes >= full.least_bytes => {
+                tuning.beside(&full.workload).choose(self, &mut plan.notes)
+            }
+            choice => choice,
+        }?;
         plan.lanes = choice.lanes;
         plan.threads_per_lane = choice.threads_per_lane;
         plan.memory_bytes = choice.memory_bytes;
@@ -80,25 +82,47 @@ impl Resources {
     }
 }
 
+/// The planes that would be worked on over their full height if there were more memory.
+struct TooLarge {
+    /// They, over their full height.
+    workload: Workload,
+    /// With as much memory the first of them would be.
+    least_bytes: u64,
+}
+
 /// Where the full height of a plane needs more than `budget_bytes` the strips with the least
-/// memory are taken. One thread is reckoned with, so that their number decides no bit.
-fn save_memory(plan: &mut FilePlan, backend: &dyn Backend, budget_bytes: u64) {
+/// memory are taken. The plane and the budget alone decide it, since the method decides the last
+/// bits: one thread is reckoned with, and nothing is taken off for other planes and files.
+fn save_memory(plan: &mut FilePlan, backend: &dyn Backend, budget_bytes: u64) -> TooLarge {
     let (precision, nx, ny) = (plan.precision, plan.facts.nx, plan.facts.ny);
+    let mut full = TooLarge {
+        workload: Workload::new(precision),
+        least_bytes: u64::MAX,
+    };
     let planes = plan.make_thrifty(|convolution: &Convolution| {
         let mut alone = Workload::new(precision);
         alone.add(nx, ny, *convolution);
         let beside = sum([PROCESS_BYTES, THREAD_BYTES, backend.table_bytes(&alone)]);
-        let spectra = sum(backend.spectra_bytes(&alone));
-        // What is beyond all measure is not planned.
-        beside.saturating_add(spectra) > budget_bytes
-            || beside.saturating_add(backend.lane_bytes(&alone)) > budget_bytes
+        let mut bytes = beside.saturating_add(sum(backend.spectra_bytes(&alone)));
+        if bytes <= budget_bytes {
+            // What is beyond all measure is not planned.
+            bytes = beside.saturating_add(backend.lane_bytes(&alone));
+        }
+        if bytes <= budget_bytes {
+            return false;
+        }
+        full.workload.add(nx, ny, *convolution);
+        full.least_bytes = full.least_bytes.min(bytes);
+        true
     });
     if planes > 0 {
         plan.notes.push(Note::Thrifty { planes });
     }
+    full
 }
 
 /// What one file's lanes are chosen by.
+#[derive(Clone)]
 struct Tuning<'a> {
     backend: &'a dyn Backend,
     workload: Workload,
@@ -139,6 +163,19 @@ impl<'a> Tuning<'a> {
             fixed_bytes: sum([PROCESS_BYTES, stacks, held_bytes, tables]),
             workload,
         }
+    }
+
+    /// The same with lanes that are ready for the planes of another workload too.
+    fn beside(&self, other: &Workload) -> Self {
+        let mut both = self.clone();
+        for kind in other.kinds() {
+            both.workload.add(kind.nx, kind.ny, kind.convolution);
+        }
+        let [before, after] = [&self.workload, &both.workload].map(|w| self.backend.table_bytes(w));
+        both.fixed_bytes = both
+            .fixed_bytes
+            .saturating_add(after.saturating_sub(before));
+        both
     }
 
     /// As many lanes as fit the default share or what the user allows; else one lane, its spectra
