@@ -344,3 +344,43 @@ fn what_is_asked_for_is_enough_where_the_list_of_planes_is_long() {
     let refused = run(full - 100_000).refused(2, &["in flight"]);
     run(asked_for(&refused.stderr, "needs ")).ok();
 }
+
+/// A plane of absurd length that takes no room on the disk.
+fn put_absurd(bench: &Bench, name: &str, [nx, ny]: [u64; 2]) {
+    let path = put_image(bench, name, OLD);
+    let mut bytes = std::fs::read(&path).unwrap()[..2880].to_vec();
+    for (keyword, length) in [("NAXIS1", nx), ("NAXIS2", ny)] {
+        let card = bytes
+            .chunks(80)
+            .position(|card| card.starts_with(keyword.as_bytes()));
+        let at = card.unwrap() * 80;
+        bytes[at..at + 80]
+            .copy_from_slice(format!("{keyword:8}= {length:>20}{:50}", "").as_bytes());
+    }
+    std::fs::write(&path, bytes).unwrap();
+    let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+    file.set_len(2880 + (nx * ny * 4).next_multiple_of(2880))
+        .unwrap();
+}
+
+/// Nothing is planned for what does not fit anyway: the tables of such a row alone take 1.3 GB.
+#[test]
+fn absurd_lengths_are_refused_before_they_are_planned() {
+    let bench = Bench::new();
+    put_absurd(&bench, "c", [1 << 27, 1]);
+    let flags = [
+        "--edge",
+        "wrap",
+        "--dry-run",
+        "--threads",
+        "1",
+        "--memory",
+        "2G",
+    ];
+    let run = bench
+        .smooth()
+        .args(["--bmaj", "30", "--bmin", "28", "--bpa", "0"]);
+    let refused = run.args(flags).file("c").run();
+    let refused = refused.refused(2, &["at least", "2147483648"]);
+    assert!(refused.peak_bytes < 32 * MIB, "{}", refused.peak_bytes);
+}

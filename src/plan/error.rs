@@ -77,6 +77,8 @@ pub enum PlanError {
         allowed_bytes: u64,
         /// What one plane in flight needs, and all that is beside it, bytes.
         needed_bytes: u64,
+        /// Whether it is not more than that: of absurd lengths only the least is known.
+        exact: bool,
         /// How much of that could lie in a file; `None` if it does already, or nothing could.
         scratch_bytes: Option<u64>,
     },
@@ -156,16 +158,18 @@ impl fmt::Display for PlanError {
                 asked_for,
                 allowed_bytes,
                 needed_bytes,
+                exact,
                 scratch_bytes,
             } => {
+                let least = if *exact { "" } else { "at least " };
                 let found = if *asked_for {
                     "are allowed; raise --memory"
                 } else {
-                    "are there; a smaller target needs less"
+                    "are there; smaller images or a machine with more memory are needed"
                 };
                 write!(
                     f,
-                    "one plane in flight needs {needed_bytes} bytes of memory, and \
+                    "one plane in flight needs {least}{needed_bytes} bytes of memory, and \
                      {allowed_bytes} {found}"
                 )?;
                 match scratch_bytes {

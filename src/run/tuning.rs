@@ -26,6 +26,10 @@ const PROCESS_BYTES: u64 = 1 << 20;
 /// What a thread takes: the pages of its stack that are touched, and its allocator's.
 const THREAD_BYTES: u64 = 64 << 10;
 
+/// Transforms whose tables take no more than this are planned at once, so that a refusal can say
+/// exactly what is needed.
+const SMALL_TABLES_BYTES: u64 = 64 << 20;
+
 /// As long as a thread's share of the lanes is below this, each thread has a plane of its own;
 /// larger planes are shared. DECISIONS.md, "Lanes and memory", has the numbers.
 const LANE_BYTES_PER_THREAD: u64 = 64 << 20;
@@ -103,7 +107,7 @@ fn save_memory(plan: &mut FilePlan, backend: &dyn Backend, budget_bytes: u64) ->
         let mut alone = Workload::new(precision);
         alone.add(nx, ny, *convolution);
         let beside = sum([PROCESS_BYTES, THREAD_BYTES, backend.table_bytes(&alone)]);
-        let mut bytes = beside.saturating_add(sum(backend.spectra_bytes(&alone)));
+        let mut bytes = beside.saturating_add(backend.least_lane_bytes(&alone));
         if bytes <= budget_bytes {
             // What is beyond all measure is not planned.
             bytes = beside.saturating_add(backend.lane_bytes(&alone));
@@ -133,6 +137,8 @@ struct Tuning<'a> {
     convolved: usize,
     /// All that is taken beside the lanes.
     fixed_bytes: u64,
+    /// Of this, the tables of the transforms.
+    table_bytes: u64,
 }
 
 /// How the planes of one file are worked on.
@@ -154,13 +160,14 @@ impl<'a> Tuning<'a> {
         let workload = super::lanes::workload(plan);
         let threads = resources.threads();
         let stacks = (threads as u64).saturating_mul(THREAD_BYTES);
-        let tables = backend.table_bytes(&workload);
+        let table_bytes = backend.table_bytes(&workload);
         Self {
             backend,
             threads,
             planes: plan.tasks.len(),
             convolved: plan.convolutions().count(),
-            fixed_bytes: sum([PROCESS_BYTES, stacks, held_bytes, tables]),
+            fixed_bytes: sum([PROCESS_BYTES, stacks, held_bytes, table_bytes]),
+            table_bytes,
             workload,
         }
     }
@@ -171,10 +178,9 @@ impl<'a> Tuning<'a> {
         for kind in other.kinds() {
             both.workload.add(kind.nx, kind.ny, kind.convolution);
         }
-        let [before, after] = [&self.workload, &both.workload].map(|w| self.backend.table_bytes(w));
-        both.fixed_bytes = both
-            .fixed_bytes
-            .saturating_add(after.saturating_sub(before));
+        both.table_bytes = self.backend.table_bytes(&both.workload);
+        let more = both.table_bytes.saturating_sub(self.table_bytes);
+        both.fixed_bytes = both.fixed_bytes.saturating_add(more);
         both
     }
 
@@ -182,11 +188,7 @@ impl<'a> Tuning<'a> {
     /// in a file; else, if the user has not said how much, one lane in most of the memory.
     fn choose(&self, resources: &Resources, notes: &mut Vec<Note>) -> Result<Choice, PlanError> {
         let spectra = sum(self.spectra_bytes(1));
-        if self.fixed_bytes > resources.ceiling_bytes() {
-            // Not to be planned: the tables alone would fill the memory.
-            let least_bytes = self.fixed_bytes.saturating_add(spectra);
-            return Err(self.refusal(resources, least_bytes, None));
-        }
+        self.refuse_beyond_measure(resources, spectra)?;
         let share_bytes = resources.memory_bytes();
         if let Some(choice) = self.lanes(share_bytes) {
             return Ok(choice);
@@ -205,6 +207,23 @@ impl<'a> Tuning<'a> {
             needed_bytes: choice.memory_bytes,
         });
         Ok(choice)
+    }
+
+    /// Refuses what does not fit anyway, before large tables are made to learn by how much.
+    fn refuse_beyond_measure(&self, resources: &Resources, spectra: u64) -> Result<(), PlanError> {
+        let lane = self.backend.least_lane_bytes(&self.workload);
+        let lent = resources.scratch.as_ref().map_or(0, |_| spectra);
+        let least_bytes = sum([self.fixed_bytes, lane.saturating_sub(lent)]);
+        if self.table_bytes <= SMALL_TABLES_BYTES || least_bytes <= resources.ceiling_bytes() {
+            return Ok(());
+        }
+        Err(PlanError::Memory {
+            asked_for: resources.memory_bytes.is_some(),
+            allowed_bytes: resources.ceiling_bytes(),
+            needed_bytes: least_bytes,
+            exact: false,
+            scratch_bytes: Some(spectra).filter(|&bytes| lent == 0 && bytes > 0),
+        })
     }
 
     /// One lane with as many threads as fit below the ceiling. Where it does not, the refusal says
@@ -234,6 +253,7 @@ impl<'a> Tuning<'a> {
             asked_for: resources.memory_bytes.is_some(),
             allowed_bytes: resources.ceiling_bytes(),
             needed_bytes,
+            exact: true,
             scratch_bytes,
         }
     }
