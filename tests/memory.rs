@@ -384,3 +384,17 @@ fn absurd_lengths_are_refused_before_they_are_planned() {
     let refused = refused.refused(2, &["at least", "2147483648"]);
     assert!(refused.peak_bytes < 32 * MIB, "{}", refused.peak_bytes);
 }
+
+/// The list of planes is no plane in flight, and it is not made to be refused.
+#[test]
+fn a_list_of_planes_too_long_for_the_memory_is_not_made() {
+    let bench = Bench::new();
+    put_noise(&bench, "c", [2, 1, 100_000], false);
+    let run = bench
+        .smooth_to(NARROW)
+        .args(["--memory", "8M", "--dry-run"]);
+    let refused = run.file("c").run();
+    let refused = refused.refused(2, &["100000 planes", "8388608", "--memory"]);
+    assert!(!refused.stderr.contains("in flight"), "{}", refused.stderr);
+    assert!(refused.peak_bytes < 16 * MIB, "{}", refused.peak_bytes);
+}

@@ -113,6 +113,7 @@ pub fn prepare(request: &Request) -> Result<Job, Error> {
     let outputs = output_names(request)?;
     let images = open_all(request)?;
     let existing = check_places(request, &images, &outputs)?;
+    let held_bytes = hold(request, &images)?;
     let mut facts = Vec::with_capacity(images.len());
     for ((image, output), exists) in images.iter().zip(outputs).zip(existing) {
         let skipped = exists && request.naming.existing == Existing::Skip;
@@ -136,7 +137,6 @@ pub fn prepare(request: &Request) -> Result<Job, Error> {
             )
         })?;
     let backend: Box<dyn Backend> = Box::new(Cpu::new());
-    let held_bytes = images.iter().map(held_bytes).sum();
     let mut prepared = Vec::with_capacity(images.len());
     for ((image, facts), targets) in images.into_iter().zip(facts).zip(targets) {
         let plan = plan_file(request, &image, facts, targets);
@@ -332,6 +332,19 @@ fn plan_error(inputs: &[PathBuf], file: usize, error: PlanError) -> Error {
         (_, Some(path)) => Error::new(path, error.into()),
         (_, None) => Error::general(error.into()),
     }
+}
+
+/// What is kept in memory of all files, which is refused before it is made where it is too much.
+fn hold(request: &Request, images: &[Image]) -> Result<u64, Error> {
+    let sum = |numbers: &mut dyn Iterator<Item = u64>| numbers.fold(0, u64::saturating_add);
+    let held_bytes = sum(&mut images.iter().map(held_bytes));
+    let planes = sum(&mut images.iter().map(|image| image.cube().planes()));
+    let held = request.resources.hold(planes, held_bytes);
+    held.map_err(|error| match images {
+        [image] => Error::new(image.path(), error.into()),
+        _ => Error::general(error.into()),
+    })?;
+    Ok(held_bytes)
 }
 
 /// About what is kept in memory of one file, bytes: its headers, as read and as they will be, and

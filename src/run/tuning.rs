@@ -58,6 +58,25 @@ impl Resources {
             .unwrap_or_else(|| machine::memory_bytes() / 5 * 4)
     }
 
+    /// Refuses `held_bytes` for what is known of `planes` planes and their files where they are
+    /// more than all that may be taken.
+    ///
+    /// # Errors
+    /// [`PlanError::Known`].
+    pub(super) fn hold(&self, planes: u64, held_bytes: u64) -> Result<(), PlanError> {
+        let needed_bytes = sum([PROCESS_BYTES, THREAD_BYTES, held_bytes]);
+        let allowed_bytes = self.ceiling_bytes();
+        if needed_bytes <= allowed_bytes {
+            return Ok(());
+        }
+        Err(PlanError::Known {
+            asked_for: self.memory_bytes.is_some(),
+            allowed_bytes,
+            needed_bytes,
+            planes,
+        })
+    }
+
     /// Chooses the plan's lanes, and other methods for planes that are too large for the memory.
     /// `held_bytes` are taken by what is known of all files.
     ///
