@@ -224,7 +224,9 @@ fn map_blame(error: &MapError) -> Blame {
     match error {
         MapError::Open { source } if source.kind() == std::io::ErrorKind::NotFound => Blame::Input,
         MapError::NotAFile => Blame::Input,
-        MapError::Locked | MapError::NoScratch { .. } => Blame::Request,
+        MapError::Locked | MapError::NoScratch { .. } | MapError::ScratchNoFolder { .. } => {
+            Blame::Request
+        }
         MapError::Range { .. } => Blame::Bug,
         _ => Blame::Machine,
     }

@@ -225,6 +225,13 @@ fn scratch_changes_no_bit_and_leaves_nothing() {
     let none = ["--memory", "2100K", "--scratch", "nowhere", "--overwrite"];
     let run = bench.smooth_to(NARROW).args(none).file("single").run();
     run.fails(2, &["nowhere", "does not exist"]);
+    // Room is looked for, and no file made, where nothing is to be done yet either.
+    bench.put_text("taken", "a file");
+    let file = ["--memory", "2100K", "--scratch", "taken", "--dry-run"];
+    let run = bench.smooth_to(NARROW).args(file).args(["--overwrite"]);
+    run.file("single")
+        .run()
+        .fails(2, &["taken", "is no folder"]);
 }
 
 /// A short plane with a wide kernel is transformed over its full height, unless the memory does

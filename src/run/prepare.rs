@@ -418,8 +418,8 @@ fn lay_out(
     let scratch = request.resources.scratch.clone();
     let scratch = scratch.filter(|_| plan.scratch_bytes > 0);
     if let Some(folder) = &scratch {
-        // What it is too small for is found out when a lane is made.
-        Scratch::create(folder, 1)?;
+        // Whether the room is still there is found out when a lane is made.
+        Scratch::check(folder, plan.scratch_bytes)?;
     }
     plan.notes.extend(network_note(request, &plan.facts.output));
     let memory_bytes = machine::memory_bytes();
