@@ -405,3 +405,17 @@ fn a_list_of_planes_too_long_for_the_memory_is_not_made() {
     assert!(!refused.stderr.contains("in flight"), "{}", refused.stderr);
     assert!(refused.peak_bytes < 16 * MIB, "{}", refused.peak_bytes);
 }
+
+#[test]
+fn threads_are_not_started_before_there_is_work() {
+    let bench = Bench::new();
+    put_noise(&bench, "c", [60, 50, 4], false);
+    let started = std::time::Instant::now();
+    let flags = ["--threads", "60000", "--dry-run"];
+    let run = bench
+        .smooth_to(NARROW)
+        .args(flags)
+        .args(["--memory", "64G"]);
+    run.file("c").run().ok().says(&["60000 threads"]);
+    assert!(started.elapsed().as_secs() < 20);
+}

@@ -3,12 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use fits_layout::{Cube, Hdu, HduKind, Header, Sum, checksum};
-use rayon::ThreadPoolBuilder;
 
 use crate::beam::source::BeamFrom;
 use crate::beam::{Beam, log, table};
 use crate::convolve::{Backend, Cpu, PlaneKind};
-use crate::error::{Error, InputError, Stage, ThreadError};
+use crate::error::{Error, InputError, Stage};
 use crate::image::{BEAM_FLOOR_PX, Image};
 use crate::map::{FileId, Io, Scratch, Source, network_file_system};
 use crate::output;
@@ -122,20 +121,6 @@ pub fn prepare(request: &Request) -> Result<Job, Error> {
     let wanted = wanted(&request.spec, floor_arcsec(&facts))?;
     let targets = targets(&facts, &request.spec, &wanted)
         .map_err(|(file, error)| plan_error(&request.inputs, file, error))?;
-    let threads = request.resources.threads();
-    let pool = ThreadPoolBuilder::new()
-        .num_threads(threads)
-        .thread_name(|index| format!("mmfits-{index}"))
-        .build()
-        .map_err(|error| {
-            Error::general(
-                ThreadError {
-                    threads,
-                    text: error.to_string(),
-                }
-                .into(),
-            )
-        })?;
     let backend: Box<dyn Backend> = Box::new(Cpu::new());
     let mut prepared = Vec::with_capacity(images.len());
     for ((image, facts), targets) in images.into_iter().zip(facts).zip(targets) {
@@ -146,7 +131,7 @@ pub fn prepare(request: &Request) -> Result<Job, Error> {
     Ok(Job {
         prepared,
         backend,
-        pool,
+        threads: request.resources.threads(),
     })
 }
 

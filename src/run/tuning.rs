@@ -35,13 +35,14 @@ const SMALL_TABLES_BYTES: u64 = 64 << 20;
 const LANE_BYTES_PER_THREAD: u64 = 64 << 20;
 
 impl Resources {
-    /// Threads to start.
+    /// Threads to start; the pool has an upper bound of its own.
     #[must_use]
     pub fn threads(&self) -> usize {
         let machine = || available_parallelism().map_or(1, std::num::NonZero::get);
         self.threads
             .filter(|&threads| threads > 0)
             .unwrap_or_else(machine)
+            .min(rayon::max_num_threads())
     }
 
     /// Memory that may be taken, bytes.
@@ -254,8 +255,8 @@ impl<'a> Tuning<'a> {
         could_lie_in_a_file: Option<u64>,
     ) -> Result<Choice, PlanError> {
         let ceiling_bytes = resources.ceiling_bytes();
-        let fits = |choice: &Choice| choice.memory_bytes <= ceiling_bytes;
-        self.singles(scratch).find(fits).ok_or_else(|| {
+        let choice = self.single_within(ceiling_bytes, scratch);
+        choice.ok_or_else(|| {
             let least = self.single(1, scratch);
             let lent = could_lie_in_a_file.filter(|&bytes| bytes > 0);
             self.refusal(resources, least.memory_bytes, lent)
@@ -282,9 +283,13 @@ impl<'a> Tuning<'a> {
     fn lanes(&self, budget_bytes: u64) -> Option<Choice> {
         let most = self.threads.min(self.planes).max(1);
         let moderate = (self.threads as u64).saturating_mul(LANE_BYTES_PER_THREAD);
+        // Many numbers of lanes have the same number of threads each.
+        let (mut known, mut bytes) = (0, 0);
         let several = (2..=most).rev().map(|lanes| {
             let threads_per_lane = self.threads.div_ceil(lanes);
-            let bytes = self.lane_bytes(threads_per_lane);
+            if threads_per_lane != known {
+                (known, bytes) = (threads_per_lane, self.lane_bytes(threads_per_lane));
+            }
             // Planes that are only copied need no memory of their own.
             let all = bytes.saturating_mul(lanes.min(self.convolved) as u64);
             (lanes, threads_per_lane, all)
@@ -297,15 +302,24 @@ impl<'a> Tuning<'a> {
                 memory_bytes: self.fixed_bytes.saturating_add(all),
                 scratch_bytes: 0,
             })
-            .chain(self.singles(false))
             .find(|choice| choice.memory_bytes <= budget_bytes)
+            .or_else(|| self.single_within(budget_bytes, false))
     }
 
-    /// One lane with all threads, with one less, and so on.
-    fn singles(&self, scratch: bool) -> impl Iterator<Item = Choice> {
-        (1..=self.threads)
-            .rev()
-            .map(move |threads| self.single(threads, scratch))
+    /// One lane with as many threads as fit; the more there are, the more it takes.
+    fn single_within(&self, budget_bytes: u64, scratch: bool) -> Option<Choice> {
+        let (mut fitting, mut most) = (0, self.threads);
+        let mut best = None;
+        while fitting < most {
+            let threads = most - (most - fitting) / 2;
+            let choice = self.single(threads, scratch);
+            if choice.memory_bytes <= budget_bytes {
+                (fitting, best) = (threads, Some(choice));
+            } else {
+                most = threads - 1;
+            }
+        }
+        best
     }
 
     fn single(&self, threads_per_lane: usize, scratch: bool) -> Choice {
