@@ -208,7 +208,7 @@ impl Stage {
             Self::Beam(_) => Blame::Input,
             Self::Map(error) => map_blame(error),
             Self::Plan(error) if error.is_request() => Blame::Request,
-            Self::Plan(PlanError::Memory { .. }) => Blame::Machine,
+            Self::Plan(PlanError::Memory { .. } | PlanError::Known { .. }) => Blame::Machine,
             Self::Plan(_) => Blame::Input,
             Self::Output(error) => error.blame(),
             Self::Backend(_) | Self::Threads(_) | Self::Plane(PlaneError::Store { .. }) => {
@@ -224,7 +224,9 @@ fn map_blame(error: &MapError) -> Blame {
     match error {
         MapError::Open { source } if source.kind() == std::io::ErrorKind::NotFound => Blame::Input,
         MapError::NotAFile => Blame::Input,
-        MapError::Locked | MapError::NoScratch { .. } => Blame::Request,
+        MapError::Locked | MapError::NoScratch { .. } | MapError::ScratchNoFolder { .. } => {
+            Blame::Request
+        }
         MapError::Range { .. } => Blame::Bug,
         _ => Blame::Machine,
     }

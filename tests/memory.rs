@@ -225,6 +225,13 @@ fn scratch_changes_no_bit_and_leaves_nothing() {
     let none = ["--memory", "2100K", "--scratch", "nowhere", "--overwrite"];
     let run = bench.smooth_to(NARROW).args(none).file("single").run();
     run.fails(2, &["nowhere", "does not exist"]);
+    // Room is looked for, and no file made, where nothing is to be done yet either.
+    bench.put_text("taken", "a file");
+    let file = ["--memory", "2100K", "--scratch", "taken", "--dry-run"];
+    let run = bench.smooth_to(NARROW).args(file).args(["--overwrite"]);
+    run.file("single")
+        .run()
+        .fails(2, &["taken", "is no folder"]);
 }
 
 /// A short plane with a wide kernel is transformed over its full height, unless the memory does
@@ -290,4 +297,125 @@ fn many_planes_take_little() {
         &["c"],
     );
     close_by(number(&plan[0], "memory_bytes"), peak, "6000 planes");
+}
+
+/// A number of bytes that the message of a refused run asks for.
+fn asked_for(stderr: &str, before: &str) -> u64 {
+    let number = stderr.split(before).nth(1);
+    let number = number.and_then(|rest| rest.split(' ').next()?.parse().ok());
+    number.unwrap_or_else(|| panic!("no number after '{before}' in {stderr}"))
+}
+
+/// The method decides the last digits, so what else is asked for must not decide the method.
+#[test]
+fn other_files_change_no_bit() {
+    let bench = Bench::new();
+    put_noise(&bench, "c", [5000, 500, 1], false);
+    put_noise(&bench, "other", [16, 12, 300], false);
+    std::fs::create_dir(bench.path("scratch")).unwrap();
+    let alone = predicted(&bench, WIDE, &["--threads", "1"], &["c"]);
+    let exactly = number(&alone[0], "memory_bytes").to_string();
+    let flags = ["--threads", "1", "--memory", &exactly, "--overwrite"];
+    bench.smooth_to(WIDE).args(flags).file("c").run().ok();
+    let expected = bench.read("c").primary().data.clone();
+    let both = || bench.smooth_to(WIDE).args(flags).file("c").file("other");
+    both().run().fails(2, &["--scratch", &exactly]);
+    both().args(["--scratch", "scratch"]).run().ok();
+    same_bits(&bench.read("c").primary().data, &expected, "two files");
+}
+
+/// With the memory that is asked for other methods may be taken, which need more.
+#[test]
+fn what_is_asked_for_is_enough_where_the_list_of_planes_is_long() {
+    let bench = Bench::new();
+    put_noise(&bench, "c", [5000, 500, 1], false);
+    let alone = |flags: &[&str]| {
+        let plan = predicted(&bench, WIDE, flags, &["c"]);
+        number(&plan[0], "memory_bytes")
+    };
+    let full = alone(&["--threads", "1"]);
+    let strips = alone(&["--threads", "1", "--memory", &(full - 100_000).to_string()]);
+    let known = (full - strips) as usize + 200_000;
+    put_noise(&bench, "other", [4, 3, known / 350], false);
+    let run = |memory: u64| {
+        let flags = [
+            "--threads",
+            "1",
+            "--memory",
+            &memory.to_string(),
+            "--dry-run",
+        ];
+        let run = bench.smooth_to(WIDE).args(flags);
+        run.file("c").file("other").run()
+    };
+    let refused = run(full - 100_000).refused(2, &["in flight"]);
+    run(asked_for(&refused.stderr, "needs ")).ok();
+}
+
+/// A plane of absurd length that takes no room on the disk.
+fn put_absurd(bench: &Bench, name: &str, [nx, ny]: [u64; 2]) {
+    let path = put_image(bench, name, OLD);
+    let mut bytes = std::fs::read(&path).unwrap()[..2880].to_vec();
+    for (keyword, length) in [("NAXIS1", nx), ("NAXIS2", ny)] {
+        let card = bytes
+            .chunks(80)
+            .position(|card| card.starts_with(keyword.as_bytes()));
+        let at = card.unwrap() * 80;
+        bytes[at..at + 80]
+            .copy_from_slice(format!("{keyword:8}= {length:>20}{:50}", "").as_bytes());
+    }
+    std::fs::write(&path, bytes).unwrap();
+    let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+    file.set_len(2880 + (nx * ny * 4).next_multiple_of(2880))
+        .unwrap();
+}
+
+/// Nothing is planned for what does not fit anyway: the tables of such a row alone take 1.3 GB.
+#[test]
+fn absurd_lengths_are_refused_before_they_are_planned() {
+    let bench = Bench::new();
+    put_absurd(&bench, "c", [1 << 27, 1]);
+    let flags = [
+        "--edge",
+        "wrap",
+        "--dry-run",
+        "--threads",
+        "1",
+        "--memory",
+        "2G",
+    ];
+    let run = bench
+        .smooth()
+        .args(["--bmaj", "30", "--bmin", "28", "--bpa", "0"]);
+    let refused = run.args(flags).file("c").run();
+    let refused = refused.refused(2, &["at least", "2147483648"]);
+    assert!(refused.peak_bytes < 32 * MIB, "{}", refused.peak_bytes);
+}
+
+/// The list of planes is no plane in flight, and it is not made to be refused.
+#[test]
+fn a_list_of_planes_too_long_for_the_memory_is_not_made() {
+    let bench = Bench::new();
+    put_noise(&bench, "c", [2, 1, 100_000], false);
+    let run = bench
+        .smooth_to(NARROW)
+        .args(["--memory", "8M", "--dry-run"]);
+    let refused = run.file("c").run();
+    let refused = refused.refused(2, &["100000 planes", "8388608", "--memory"]);
+    assert!(!refused.stderr.contains("in flight"), "{}", refused.stderr);
+    assert!(refused.peak_bytes < 16 * MIB, "{}", refused.peak_bytes);
+}
+
+#[test]
+fn threads_are_not_started_before_there_is_work() {
+    let bench = Bench::new();
+    put_noise(&bench, "c", [60, 50, 4], false);
+    let started = std::time::Instant::now();
+    let flags = ["--threads", "60000", "--dry-run"];
+    let run = bench
+        .smooth_to(NARROW)
+        .args(flags)
+        .args(["--memory", "64G"]);
+    run.file("c").run().ok().says(&["60000 threads"]);
+    assert!(started.elapsed().as_secs() < 20);
 }

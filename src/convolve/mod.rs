@@ -37,6 +37,13 @@ pub trait Backend: Send + Sync + fmt::Debug {
     /// beyond counting. Tables that lanes share are not part of it.
     fn lane_bytes(&self, workload: &Workload) -> u64;
 
+    /// At least as many bytes as one lane takes: all of it but what a transform needs for itself.
+    /// Nothing is planned for this, so it may be asked for any length. The default is 0.
+    fn least_lane_bytes(&self, workload: &Workload) -> u64 {
+        let _ = workload;
+        0
+    }
+
     /// Of these, the bytes of the spectrum and of the mask's spectrum, which can lie in memory of
     /// the caller's. Nothing is planned for this, so it may be asked for any length.
     /// A backend that cannot be lent anything says 0, which is the default.

@@ -47,6 +47,11 @@ pub enum MapError {
         /// The folder.
         folder: PathBuf,
     },
+    /// Scratch files were to go to something that is no folder.
+    ScratchNoFolder {
+        /// What it is called.
+        path: PathBuf,
+    },
     /// A scratch file could not be made, reserved or mapped.
     Scratch {
         /// Its folder.
@@ -106,6 +111,9 @@ impl fmt::Display for MapError {
             Self::NoScratch { folder } => {
                 write!(f, "the scratch folder {} does not exist", folder.display())
             }
+            Self::ScratchNoFolder { path } => {
+                write!(f, "{} is no folder; scratch files need one", path.display())
+            }
             Self::Scratch {
                 folder, len_bytes, ..
             } => write!(
@@ -144,6 +152,7 @@ impl Error for MapError {
             | Self::TooLarge { .. }
             | Self::Locked
             | Self::NoScratch { .. }
+            | Self::ScratchNoFolder { .. }
             | Self::Range { .. } => None,
         }
     }

@@ -1,7 +1,10 @@
 //! Working memory in a file that has no name: it goes when it is dropped, or with the process.
 
+use std::ffi::CString;
 use std::fs::{File, OpenOptions};
 use std::io;
+use std::mem::MaybeUninit;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -18,17 +21,27 @@ pub struct Scratch {
 }
 
 impl Scratch {
+    /// Whether `len_bytes` could be had in `folder` now, as far as that can be told without making
+    /// a file.
+    ///
+    /// # Errors
+    /// As [`create`](Self::create).
+    pub fn check(folder: &Path, len_bytes: u64) -> Result<(), MapError> {
+        is_folder(folder)?;
+        has_room(folder, len_bytes).map_err(|source| MapError::Scratch {
+            folder: folder.to_owned(),
+            len_bytes,
+            source,
+        })
+    }
+
     /// `len_bytes` zero bytes on the disk that `folder` lies on.
     ///
     /// # Errors
-    /// [`MapError::NoScratch`] where there is no such folder, [`MapError::Scratch`] for all that
-    /// the system refuses.
+    /// [`MapError::NoScratch`] where there is no such folder, [`MapError::ScratchNoFolder`] where
+    /// it is something else, [`MapError::Scratch`] for all that the system refuses.
     pub fn create(folder: &Path, len_bytes: u64) -> Result<Self, MapError> {
-        if !folder.is_dir() {
-            return Err(MapError::NoScratch {
-                folder: folder.to_owned(),
-            });
-        }
+        is_folder(folder)?;
         Self::reserved(folder, len_bytes).map_err(|source| MapError::Scratch {
             folder: folder.to_owned(),
             len_bytes,
@@ -65,6 +78,49 @@ impl Scratch {
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         &mut self.map
     }
+}
+
+fn is_folder(folder: &Path) -> Result<(), MapError> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    Err(if folder.exists() {
+        MapError::ScratchNoFolder {
+            path: folder.to_owned(),
+        }
+    } else {
+        MapError::NoScratch {
+            folder: folder.to_owned(),
+        }
+    })
+}
+
+/// Whether files may be made in `folder`, and its disk has so many bytes for us.
+fn has_room(folder: &Path, len_bytes: u64) -> io::Result<()> {
+    let path = CString::new(folder.as_os_str().as_bytes())?;
+    // SAFETY: the path ends with a zero byte, and the call only reads it.
+    let status = unsafe { libc::access(path.as_ptr(), libc::W_OK | libc::X_OK) };
+    if status != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let mut answer = MaybeUninit::<libc::statvfs>::uninit();
+    // SAFETY: the path ends with a zero byte, and `answer` has room for what the call writes.
+    let status = unsafe { libc::statvfs(path.as_ptr(), answer.as_mut_ptr()) };
+    if status != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the call succeeded, and so has filled it.
+    let answer = unsafe { answer.assume_init() };
+    // A disk without any blocks does not tell.
+    #[allow(
+        clippy::unnecessary_cast,
+        reason = "the fields are narrower on some systems"
+    )]
+    let free_bytes = (answer.f_bavail as u64).saturating_mul(answer.f_frsize as u64);
+    if answer.f_blocks > 0 && free_bytes < len_bytes {
+        return Err(io::Error::from(io::ErrorKind::StorageFull));
+    }
+    Ok(())
 }
 
 /// A new file without a name in `folder`.
@@ -123,6 +179,28 @@ mod tests {
         reserve(&file, 5000, Reserve::Surely).unwrap();
         assert_eq!(file.metadata().unwrap().len(), 5000);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn what_can_be_known_is_known_without_a_file() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(Scratch::check(folder.path(), 10_000).is_ok());
+        assert!(matches!(
+            Scratch::check(folder.path(), 1 << 62),
+            Err(MapError::Scratch { len_bytes, source, .. })
+                if len_bytes == 1 << 62 && source.kind() == io::ErrorKind::StorageFull
+        ));
+        let file = folder.path().join("file");
+        std::fs::write(&file, "a file").unwrap();
+        for refused in [
+            Scratch::check(&file, 1),
+            Scratch::create(&file, 1).map(drop),
+        ] {
+            assert!(matches!(
+                refused,
+                Err(MapError::ScratchNoFolder { path }) if path == file
+            ));
+        }
     }
 
     #[test]

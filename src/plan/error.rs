@@ -77,8 +77,22 @@ pub enum PlanError {
         allowed_bytes: u64,
         /// What one plane in flight needs, and all that is beside it, bytes.
         needed_bytes: u64,
+        /// Whether it is not more than that: of absurd lengths only the least is known.
+        exact: bool,
         /// How much of that could lie in a file; `None` if it does already, or nothing could.
         scratch_bytes: Option<u64>,
+    },
+    /// The memory allowed does not even hold what is known of the planes.
+    Known {
+        /// Whether the limit is the user's own, rather than what the machine has.
+        asked_for: bool,
+        /// What was allowed, bytes.
+        allowed_bytes: u64,
+        /// About what the headers and the list of planes of all files take, and all that is taken
+        /// before any work, bytes.
+        needed_bytes: u64,
+        /// How many planes there are.
+        planes: u64,
     },
 }
 
@@ -89,6 +103,9 @@ impl PlanError {
         matches!(
             self,
             Self::Memory {
+                asked_for: true,
+                ..
+            } | Self::Known {
                 asked_for: true,
                 ..
             } | Self::Unreachable { .. }
@@ -152,30 +169,63 @@ impl fmt::Display for PlanError {
                  transform can be"
             ),
             Self::TooLarge => write!(f, "the output would be larger than 64-bit offsets allow"),
-            Self::Memory {
-                asked_for,
-                allowed_bytes,
-                needed_bytes,
-                scratch_bytes,
-            } => {
-                let found = if *asked_for {
-                    "are allowed; raise --memory"
-                } else {
-                    "are there; a smaller target needs less"
-                };
-                write!(
-                    f,
-                    "one plane in flight needs {needed_bytes} bytes of memory, and \
-                     {allowed_bytes} {found}"
-                )?;
-                match scratch_bytes {
-                    Some(bytes) => {
-                        write!(f, ", or put {bytes} of them into a file with --scratch DIR")
-                    }
-                    None => Ok(()),
-                }
-            }
+            Self::Memory { .. } => self.write_lane(f),
+            Self::Known { .. } => self.write_known(f),
         }
+    }
+}
+
+impl PlanError {
+    /// A lane too large.
+    fn write_lane(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self::Memory {
+            asked_for,
+            allowed_bytes,
+            needed_bytes,
+            exact,
+            scratch_bytes,
+        } = self
+        else {
+            return Ok(());
+        };
+        let least = if *exact { "" } else { "at least " };
+        let found = if *asked_for {
+            "are allowed; raise --memory"
+        } else {
+            "are there; smaller images or a machine with more memory are needed"
+        };
+        write!(
+            f,
+            "one plane in flight needs {least}{needed_bytes} bytes of memory, and {allowed_bytes} \
+             {found}"
+        )?;
+        match scratch_bytes {
+            Some(bytes) => write!(f, ", or put {bytes} of them into a file with --scratch DIR"),
+            None => Ok(()),
+        }
+    }
+
+    /// A list of planes too long.
+    fn write_known(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self::Known {
+            asked_for,
+            allowed_bytes,
+            needed_bytes,
+            planes,
+        } = self
+        else {
+            return Ok(());
+        };
+        let found = if *asked_for {
+            "are allowed; raise --memory or give fewer planes"
+        } else {
+            "are there; give fewer planes"
+        };
+        write!(
+            f,
+            "the list of {planes} planes and the headers take {needed_bytes} bytes of memory, and \
+             {allowed_bytes} {found} at a time"
+        )
     }
 }
 

@@ -195,7 +195,7 @@ impl FilePlan {
 
     /// Takes the method with the least memory for every convolution that is `too_large`, as far
     /// as there is one; returns how many planes were changed.
-    pub fn make_thrifty(&mut self, too_large: impl Fn(&Convolution) -> bool) -> u64 {
+    pub fn make_thrifty(&mut self, mut too_large: impl FnMut(&Convolution) -> bool) -> u64 {
         let mut changed = 0;
         for task in &mut self.tasks {
             let Task::Convolve(convolution) = task else {

@@ -3,14 +3,15 @@
 use std::path::PathBuf;
 
 use fits_layout::{BLOCK_BYTES, Header};
+use rayon::ThreadPool;
 
+use crate::convolve::Backend;
 use crate::error::{Bug, Error, Stage};
 use crate::journal::Journal;
 use crate::output::name::part_of;
 use crate::output::{self, Draft, Existing, publish_text};
 use crate::plan::extents::Part;
 use crate::progress::Observer;
-use crate::run::Job;
 use crate::run::behind::{Origin, PIECE_BYTES, WriteBehind};
 use crate::run::lanes::Planes;
 use crate::run::prepare::Prepared;
@@ -18,7 +19,7 @@ use crate::run::prepare::Prepared;
 /// Makes the output of one file and publishes it; returns the path of its beam log, if it has
 /// one.
 pub(super) fn make(
-    job: &Job,
+    (backend, pool): (&dyn Backend, &ThreadPool),
     prepared: &Prepared,
     observer: &dyn Observer,
 ) -> Result<Option<PathBuf>, Error> {
@@ -32,12 +33,12 @@ pub(super) fn make(
     let journal = Journal::new(prepared.plan.tasks.len());
     let planes = Planes {
         prepared,
-        backend: &*job.backend,
+        backend,
         journal: &journal,
         observer,
         sums: prepared.checksum,
     };
-    fill(job, &planes, &mut draft)?;
+    fill(pool, &planes, &mut draft)?;
     gate(&journal).map_err(failed)?;
     if prepared.checksum {
         stamp(&mut draft, prepared, &journal).map_err(failed)?;
@@ -69,7 +70,7 @@ fn publish(draft: Draft, prepared: &Prepared) -> Result<Option<PathBuf>, Error> 
     }
 }
 
-fn fill(job: &Job, planes: &Planes<'_>, draft: &mut Draft) -> Result<(), Error> {
+fn fill(pool: &ThreadPool, planes: &Planes<'_>, draft: &mut Draft) -> Result<(), Error> {
     let prepared = planes.prepared;
     let failed = |stage: Stage| Error::new(&prepared.plan.facts.output, stage);
     let cube = &prepared.cube;
@@ -79,12 +80,12 @@ fn fill(job: &Job, planes: &Planes<'_>, draft: &mut Draft) -> Result<(), Error> 
         .ok_or_else(|| failed(unmapped().into()))?;
     let (slots, behind) = target.slots(ranges).map_err(|error| failed(error.into()))?;
     if !prepared.writes_behind {
-        return planes.fill(&job.pool, slots, None);
+        return planes.fill(pool, slots, None);
     }
     let data = (cube.data_range(), cube.bitpix().size_bytes());
     let behind = WriteBehind::new(behind, origin(prepared), data, PIECE_BYTES);
     let part = part_of(&prepared.plan.facts.output);
-    let work = || planes.fill(&job.pool, slots, Some(&behind));
+    let work = || planes.fill(pool, slots, Some(&behind));
     behind.beside(&part, work).map_err(failed)?
 }
 

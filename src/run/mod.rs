@@ -18,10 +18,10 @@ pub use prepare::prepare;
 pub use store::{Io, Storage, When};
 pub use tuning::Resources;
 
-use rayon::ThreadPool;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::convolve::Backend;
-use crate::error::Error;
+use crate::error::{Error, ThreadError};
 use crate::plan::{FilePlan, Spec};
 pub use crate::progress::FileReport;
 use crate::progress::Observer;
@@ -49,7 +49,7 @@ pub struct Request {
 pub struct Job {
     prepared: Vec<Prepared>,
     backend: Box<dyn Backend>,
-    pool: ThreadPool,
+    threads: usize,
 }
 
 impl Job {
@@ -64,25 +64,43 @@ impl Job {
         self.backend.name()
     }
 
-    /// Threads in use.
+    /// Threads that [`run`](Self::run) starts.
     #[must_use]
     pub fn threads(&self) -> usize {
-        self.pool.current_num_threads()
+        self.threads
     }
 
     /// Does the work, one file after another, each published when it is complete.
     ///
     /// # Errors
     /// The first file that fails ends the job: files before it are published, of it and those
-    /// after it nothing is left.
+    /// after it nothing is left. Where the threads cannot be started nothing is made.
     pub fn run(&self, observer: &dyn Observer) -> Result<Vec<FileReport>, Error> {
+        let pool = self.pool()?;
         self.prepared
             .iter()
-            .map(|prepared| self.run_file(prepared, observer))
+            .map(|prepared| self.run_file(prepared, &pool, observer))
             .collect()
     }
 
-    fn run_file(&self, prepared: &Prepared, observer: &dyn Observer) -> Result<FileReport, Error> {
+    fn pool(&self) -> Result<ThreadPool, Error> {
+        let threads = self.threads;
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .thread_name(|index| format!("mmfits-{index}"))
+            .build();
+        pool.map_err(|error| {
+            let text = error.to_string();
+            Error::general(ThreadError { threads, text }.into())
+        })
+    }
+
+    fn run_file(
+        &self,
+        prepared: &Prepared,
+        pool: &ThreadPool,
+        observer: &dyn Observer,
+    ) -> Result<FileReport, Error> {
         let started = Instant::now();
         let plan = &prepared.plan;
         observer.file_started(plan);
@@ -95,7 +113,7 @@ impl Job {
         };
         if !plan.facts.skipped {
             report.skipped = false;
-            report.beamlog = finish::make(self, prepared, observer)?;
+            report.beamlog = finish::make((&*self.backend, pool), prepared, observer)?;
         }
         report.seconds = started.elapsed().as_secs_f64();
         observer.file_finished(plan, &report);

@@ -3,12 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use fits_layout::{Cube, Hdu, HduKind, Header, Sum, checksum};
-use rayon::ThreadPoolBuilder;
 
 use crate::beam::source::BeamFrom;
 use crate::beam::{Beam, log, table};
 use crate::convolve::{Backend, Cpu, PlaneKind};
-use crate::error::{Error, InputError, Stage, ThreadError};
+use crate::error::{Error, InputError, Stage};
 use crate::image::{BEAM_FLOOR_PX, Image};
 use crate::map::{FileId, Io, Scratch, Source, network_file_system};
 use crate::output;
@@ -113,6 +112,7 @@ pub fn prepare(request: &Request) -> Result<Job, Error> {
     let outputs = output_names(request)?;
     let images = open_all(request)?;
     let existing = check_places(request, &images, &outputs)?;
+    let held_bytes = hold(request, &images)?;
     let mut facts = Vec::with_capacity(images.len());
     for ((image, output), exists) in images.iter().zip(outputs).zip(existing) {
         let skipped = exists && request.naming.existing == Existing::Skip;
@@ -121,22 +121,7 @@ pub fn prepare(request: &Request) -> Result<Job, Error> {
     let wanted = wanted(&request.spec, floor_arcsec(&facts))?;
     let targets = targets(&facts, &request.spec, &wanted)
         .map_err(|(file, error)| plan_error(&request.inputs, file, error))?;
-    let threads = request.resources.threads();
-    let pool = ThreadPoolBuilder::new()
-        .num_threads(threads)
-        .thread_name(|index| format!("mmfits-{index}"))
-        .build()
-        .map_err(|error| {
-            Error::general(
-                ThreadError {
-                    threads,
-                    text: error.to_string(),
-                }
-                .into(),
-            )
-        })?;
     let backend: Box<dyn Backend> = Box::new(Cpu::new());
-    let held_bytes = images.iter().map(held_bytes).sum();
     let mut prepared = Vec::with_capacity(images.len());
     for ((image, facts), targets) in images.into_iter().zip(facts).zip(targets) {
         let plan = plan_file(request, &image, facts, targets);
@@ -146,7 +131,7 @@ pub fn prepare(request: &Request) -> Result<Job, Error> {
     Ok(Job {
         prepared,
         backend,
-        pool,
+        threads: request.resources.threads(),
     })
 }
 
@@ -334,6 +319,19 @@ fn plan_error(inputs: &[PathBuf], file: usize, error: PlanError) -> Error {
     }
 }
 
+/// What is kept in memory of all files, which is refused before it is made where it is too much.
+fn hold(request: &Request, images: &[Image]) -> Result<u64, Error> {
+    let sum = |numbers: &mut dyn Iterator<Item = u64>| numbers.fold(0, u64::saturating_add);
+    let held_bytes = sum(&mut images.iter().map(held_bytes));
+    let planes = sum(&mut images.iter().map(|image| image.cube().planes()));
+    let held = request.resources.hold(planes, held_bytes);
+    held.map_err(|error| match images {
+        [image] => Error::new(image.path(), error.into()),
+        _ => Error::general(error.into()),
+    })?;
+    Ok(held_bytes)
+}
+
 /// About what is kept in memory of one file, bytes: its headers, as read and as they will be, and
 /// for each plane a task, its part of the workload, its beams, its slot and its line in the
 /// journal.
@@ -405,8 +403,8 @@ fn lay_out(
     let scratch = request.resources.scratch.clone();
     let scratch = scratch.filter(|_| plan.scratch_bytes > 0);
     if let Some(folder) = &scratch {
-        // What it is too small for is found out when a lane is made.
-        Scratch::create(folder, 1)?;
+        // Whether the room is still there is found out when a lane is made.
+        Scratch::check(folder, plan.scratch_bytes)?;
     }
     plan.notes.extend(network_note(request, &plan.facts.output));
     let memory_bytes = machine::memory_bytes();

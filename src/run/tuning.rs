@@ -26,18 +26,23 @@ const PROCESS_BYTES: u64 = 1 << 20;
 /// What a thread takes: the pages of its stack that are touched, and its allocator's.
 const THREAD_BYTES: u64 = 64 << 10;
 
+/// Transforms whose tables take no more than this are planned at once, so that a refusal can say
+/// exactly what is needed.
+const SMALL_TABLES_BYTES: u64 = 64 << 20;
+
 /// As long as a thread's share of the lanes is below this, each thread has a plane of its own;
 /// larger planes are shared. DECISIONS.md, "Lanes and memory", has the numbers.
 const LANE_BYTES_PER_THREAD: u64 = 64 << 20;
 
 impl Resources {
-    /// Threads to start.
+    /// Threads to start; the pool has an upper bound of its own.
     #[must_use]
     pub fn threads(&self) -> usize {
         let machine = || available_parallelism().map_or(1, std::num::NonZero::get);
         self.threads
             .filter(|&threads| threads > 0)
             .unwrap_or_else(machine)
+            .min(rayon::max_num_threads())
     }
 
     /// Memory that may be taken, bytes.
@@ -54,6 +59,25 @@ impl Resources {
             .unwrap_or_else(|| machine::memory_bytes() / 5 * 4)
     }
 
+    /// Refuses `held_bytes` for what is known of `planes` planes and their files where they are
+    /// more than all that may be taken.
+    ///
+    /// # Errors
+    /// [`PlanError::Known`].
+    pub(super) fn hold(&self, planes: u64, held_bytes: u64) -> Result<(), PlanError> {
+        let needed_bytes = sum([PROCESS_BYTES, THREAD_BYTES, held_bytes]);
+        let allowed_bytes = self.ceiling_bytes();
+        if needed_bytes <= allowed_bytes {
+            return Ok(());
+        }
+        Err(PlanError::Known {
+            asked_for: self.memory_bytes.is_some(),
+            allowed_bytes,
+            needed_bytes,
+            planes,
+        })
+    }
+
     /// Chooses the plan's lanes, and other methods for planes that are too large for the memory.
     /// `held_bytes` are taken by what is known of all files.
     ///
@@ -65,13 +89,15 @@ impl Resources {
         backend: &dyn Backend,
         held_bytes: u64,
     ) -> Result<(), PlanError> {
-        save_memory(
-            plan,
-            backend,
-            self.memory_bytes().saturating_sub(held_bytes),
-        );
+        let full = save_memory(plan, backend, self.memory_bytes());
         let tuning = Tuning::new(self, plan, backend, held_bytes);
-        let choice = tuning.choose(self, &mut plan.notes)?;
+        let choice = match tuning.choose(self, &mut plan.notes) {
+            // With as much the full height may be taken, so that is what has to be asked for.
+            Err(PlanError::Memory { needed_bytes, .. }) if needed_bytes >= full.least_bytes => {
+                tuning.beside(&full.workload).choose(self, &mut plan.notes)
+            }
+            choice => choice,
+        }?;
         plan.lanes = choice.lanes;
         plan.threads_per_lane = choice.threads_per_lane;
         plan.memory_bytes = choice.memory_bytes;
@@ -80,25 +106,47 @@ impl Resources {
     }
 }
 
+/// The planes that would be worked on over their full height if there were more memory.
+struct TooLarge {
+    /// They, over their full height.
+    workload: Workload,
+    /// With as much memory the first of them would be.
+    least_bytes: u64,
+}
+
 /// Where the full height of a plane needs more than `budget_bytes` the strips with the least
-/// memory are taken. One thread is reckoned with, so that their number decides no bit.
-fn save_memory(plan: &mut FilePlan, backend: &dyn Backend, budget_bytes: u64) {
+/// memory are taken. The plane and the budget alone decide it, since the method decides the last
+/// bits: one thread is reckoned with, and nothing is taken off for other planes and files.
+fn save_memory(plan: &mut FilePlan, backend: &dyn Backend, budget_bytes: u64) -> TooLarge {
     let (precision, nx, ny) = (plan.precision, plan.facts.nx, plan.facts.ny);
+    let mut full = TooLarge {
+        workload: Workload::new(precision),
+        least_bytes: u64::MAX,
+    };
     let planes = plan.make_thrifty(|convolution: &Convolution| {
         let mut alone = Workload::new(precision);
         alone.add(nx, ny, *convolution);
         let beside = sum([PROCESS_BYTES, THREAD_BYTES, backend.table_bytes(&alone)]);
-        let spectra = sum(backend.spectra_bytes(&alone));
-        // What is beyond all measure is not planned.
-        beside.saturating_add(spectra) > budget_bytes
-            || beside.saturating_add(backend.lane_bytes(&alone)) > budget_bytes
+        let mut bytes = beside.saturating_add(backend.least_lane_bytes(&alone));
+        if bytes <= budget_bytes {
+            // What is beyond all measure is not planned.
+            bytes = beside.saturating_add(backend.lane_bytes(&alone));
+        }
+        if bytes <= budget_bytes {
+            return false;
+        }
+        full.workload.add(nx, ny, *convolution);
+        full.least_bytes = full.least_bytes.min(bytes);
+        true
     });
     if planes > 0 {
         plan.notes.push(Note::Thrifty { planes });
     }
+    full
 }
 
 /// What one file's lanes are chosen by.
+#[derive(Clone)]
 struct Tuning<'a> {
     backend: &'a dyn Backend,
     workload: Workload,
@@ -109,6 +157,8 @@ struct Tuning<'a> {
     convolved: usize,
     /// All that is taken beside the lanes.
     fixed_bytes: u64,
+    /// Of this, the tables of the transforms.
+    table_bytes: u64,
 }
 
 /// How the planes of one file are worked on.
@@ -130,26 +180,35 @@ impl<'a> Tuning<'a> {
         let workload = super::lanes::workload(plan);
         let threads = resources.threads();
         let stacks = (threads as u64).saturating_mul(THREAD_BYTES);
-        let tables = backend.table_bytes(&workload);
+        let table_bytes = backend.table_bytes(&workload);
         Self {
             backend,
             threads,
             planes: plan.tasks.len(),
             convolved: plan.convolutions().count(),
-            fixed_bytes: sum([PROCESS_BYTES, stacks, held_bytes, tables]),
+            fixed_bytes: sum([PROCESS_BYTES, stacks, held_bytes, table_bytes]),
+            table_bytes,
             workload,
         }
+    }
+
+    /// The same with lanes that are ready for the planes of another workload too.
+    fn beside(&self, other: &Workload) -> Self {
+        let mut both = self.clone();
+        for kind in other.kinds() {
+            both.workload.add(kind.nx, kind.ny, kind.convolution);
+        }
+        both.table_bytes = self.backend.table_bytes(&both.workload);
+        let more = both.table_bytes.saturating_sub(self.table_bytes);
+        both.fixed_bytes = both.fixed_bytes.saturating_add(more);
+        both
     }
 
     /// As many lanes as fit the default share or what the user allows; else one lane, its spectra
     /// in a file; else, if the user has not said how much, one lane in most of the memory.
     fn choose(&self, resources: &Resources, notes: &mut Vec<Note>) -> Result<Choice, PlanError> {
         let spectra = sum(self.spectra_bytes(1));
-        if self.fixed_bytes > resources.ceiling_bytes() {
-            // Not to be planned: the tables alone would fill the memory.
-            let least_bytes = self.fixed_bytes.saturating_add(spectra);
-            return Err(self.refusal(resources, least_bytes, None));
-        }
+        self.refuse_beyond_measure(resources, spectra)?;
         let share_bytes = resources.memory_bytes();
         if let Some(choice) = self.lanes(share_bytes) {
             return Ok(choice);
@@ -170,6 +229,23 @@ impl<'a> Tuning<'a> {
         Ok(choice)
     }
 
+    /// Refuses what does not fit anyway, before large tables are made to learn by how much.
+    fn refuse_beyond_measure(&self, resources: &Resources, spectra: u64) -> Result<(), PlanError> {
+        let lane = self.backend.least_lane_bytes(&self.workload);
+        let lent = resources.scratch.as_ref().map_or(0, |_| spectra);
+        let least_bytes = sum([self.fixed_bytes, lane.saturating_sub(lent)]);
+        if self.table_bytes <= SMALL_TABLES_BYTES || least_bytes <= resources.ceiling_bytes() {
+            return Ok(());
+        }
+        Err(PlanError::Memory {
+            asked_for: resources.memory_bytes.is_some(),
+            allowed_bytes: resources.ceiling_bytes(),
+            needed_bytes: least_bytes,
+            exact: false,
+            scratch_bytes: Some(spectra).filter(|&bytes| lent == 0 && bytes > 0),
+        })
+    }
+
     /// One lane with as many threads as fit below the ceiling. Where it does not, the refusal says
     /// how much of it could lie in a file.
     fn one_lane(
@@ -179,8 +255,8 @@ impl<'a> Tuning<'a> {
         could_lie_in_a_file: Option<u64>,
     ) -> Result<Choice, PlanError> {
         let ceiling_bytes = resources.ceiling_bytes();
-        let fits = |choice: &Choice| choice.memory_bytes <= ceiling_bytes;
-        self.singles(scratch).find(fits).ok_or_else(|| {
+        let choice = self.single_within(ceiling_bytes, scratch);
+        choice.ok_or_else(|| {
             let least = self.single(1, scratch);
             let lent = could_lie_in_a_file.filter(|&bytes| bytes > 0);
             self.refusal(resources, least.memory_bytes, lent)
@@ -197,6 +273,7 @@ impl<'a> Tuning<'a> {
             asked_for: resources.memory_bytes.is_some(),
             allowed_bytes: resources.ceiling_bytes(),
             needed_bytes,
+            exact: true,
             scratch_bytes,
         }
     }
@@ -206,9 +283,13 @@ impl<'a> Tuning<'a> {
     fn lanes(&self, budget_bytes: u64) -> Option<Choice> {
         let most = self.threads.min(self.planes).max(1);
         let moderate = (self.threads as u64).saturating_mul(LANE_BYTES_PER_THREAD);
+        // Many numbers of lanes have the same number of threads each.
+        let (mut known, mut bytes) = (0, 0);
         let several = (2..=most).rev().map(|lanes| {
             let threads_per_lane = self.threads.div_ceil(lanes);
-            let bytes = self.lane_bytes(threads_per_lane);
+            if threads_per_lane != known {
+                (known, bytes) = (threads_per_lane, self.lane_bytes(threads_per_lane));
+            }
             // Planes that are only copied need no memory of their own.
             let all = bytes.saturating_mul(lanes.min(self.convolved) as u64);
             (lanes, threads_per_lane, all)
@@ -221,15 +302,24 @@ impl<'a> Tuning<'a> {
                 memory_bytes: self.fixed_bytes.saturating_add(all),
                 scratch_bytes: 0,
             })
-            .chain(self.singles(false))
             .find(|choice| choice.memory_bytes <= budget_bytes)
+            .or_else(|| self.single_within(budget_bytes, false))
     }
 
-    /// One lane with all threads, with one less, and so on.
-    fn singles(&self, scratch: bool) -> impl Iterator<Item = Choice> {
-        (1..=self.threads)
-            .rev()
-            .map(move |threads| self.single(threads, scratch))
+    /// One lane with as many threads as fit; the more there are, the more it takes.
+    fn single_within(&self, budget_bytes: u64, scratch: bool) -> Option<Choice> {
+        let (mut fitting, mut most) = (0, self.threads);
+        let mut best = None;
+        while fitting < most {
+            let threads = most - (most - fitting) / 2;
+            let choice = self.single(threads, scratch);
+            if choice.memory_bytes <= budget_bytes {
+                (fitting, best) = (threads, Some(choice));
+            } else {
+                most = threads - 1;
+            }
+        }
+        best
     }
 
     fn single(&self, threads_per_lane: usize, scratch: bool) -> Choice {

@@ -26,7 +26,7 @@ pub(super) struct CpuLane<T: Real> {
 impl<T: Real> CpuLane<T> {
     pub fn new(workload: &Workload, planner: &Planner<T>) -> Result<Self, BackendError> {
         let beyond = BackendError::Memory { bytes: u64::MAX };
-        let layout = Layout::of(workload, planner).ok_or(beyond)?;
+        let layout = Layout::of(workload, Some(planner)).ok_or(beyond)?;
         let buffers = layout.allocate()?;
         Ok(Self { layout, buffers })
     }
@@ -38,7 +38,7 @@ impl<T: Real> CpuLane<T> {
         spectra: [Box<dyn Loan>; 2],
     ) -> Result<Self, BackendError> {
         let beyond = BackendError::Memory { bytes: u64::MAX };
-        let layout = Layout::of(workload, planner).ok_or(beyond)?;
+        let layout = Layout::of(workload, Some(planner)).ok_or(beyond)?;
         let buffers = layout.allocate_in(spectra)?;
         Ok(Self { layout, buffers })
     }

@@ -105,8 +105,9 @@ struct WorkerLayout {
 }
 
 impl<T: Real> Layout<T> {
-    /// `None` if a length overflows.
-    pub fn of(workload: &Workload, planner: &Planner<T>) -> Option<Self> {
+    /// `None` if a length overflows. Without a planner nothing is planned, and the working memory
+    /// of the transforms is missing.
+    pub fn of(workload: &Workload, planner: Option<&Planner<T>>) -> Option<Self> {
         let mut layout = Self {
             rows: Vec::new(),
             columns: Vec::new(),
@@ -123,7 +124,7 @@ impl<T: Real> Layout<T> {
         Some(layout)
     }
 
-    fn include(&mut self, kind: &PlaneKind, planner: &Planner<T>) -> Option<()> {
+    fn include(&mut self, kind: &PlaneKind, planner: Option<&Planner<T>>) -> Option<()> {
         let grid = &kind.convolution.grid;
         let spectrum = spectrum_of::<T>(kind, self.workers)?;
         match kind.convolution.columns {
@@ -149,7 +150,7 @@ impl<T: Real> Layout<T> {
         &mut self,
         kind: &PlaneKind,
         strips: Strips,
-        planner: &Planner<T>,
+        planner: Option<&Planner<T>>,
     ) -> Option<()> {
         if strips.block().is_none() {
             // The lane refuses the plane when it comes.
@@ -162,19 +163,19 @@ impl<T: Real> Layout<T> {
         Some(())
     }
 
-    fn include_row(&mut self, length: usize, planner: &Planner<T>) {
-        if self.row(length).is_none() {
+    fn include_row(&mut self, length: usize, planner: Option<&Planner<T>>) {
+        self.worker.row = self.worker.row.max(length);
+        if let Some(planner) = planner.filter(|_| self.row(length).is_none()) {
             let plan = planner.row(length);
-            self.worker.row = self.worker.row.max(length);
             self.worker.row_scratch = self.worker.row_scratch.max(plan.scratch_length());
             self.rows.push(plan);
         }
     }
 
-    fn include_column(&mut self, length: usize, planner: &Planner<T>) {
-        if self.column(length).is_none() {
+    fn include_column(&mut self, length: usize, planner: Option<&Planner<T>>) {
+        self.worker.column = self.worker.column.max(length);
+        if let Some(planner) = planner.filter(|_| self.column(length).is_none()) {
             let plan = planner.column(length);
-            self.worker.column = self.worker.column.max(length);
             self.worker.column_scratch = self.worker.column_scratch.max(plan.scratch_length());
             self.columns.push(plan);
         }

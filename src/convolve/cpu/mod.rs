@@ -48,8 +48,15 @@ impl Backend for Cpu {
 
     fn lane_bytes(&self, workload: &Workload) -> u64 {
         match transform_precision(workload) {
-            Precision::F32 => lane_bytes(workload, &self.single),
-            Precision::F64 => lane_bytes(workload, &self.double),
+            Precision::F32 => lane_bytes(workload, Some(&self.single)),
+            Precision::F64 => lane_bytes(workload, Some(&self.double)),
+        }
+    }
+
+    fn least_lane_bytes(&self, workload: &Workload) -> u64 {
+        match transform_precision(workload) {
+            Precision::F32 => lane_bytes::<f32>(workload, None),
+            Precision::F64 => lane_bytes::<f64>(workload, None),
         }
     }
 
@@ -95,7 +102,8 @@ fn transform_precision(workload: &Workload) -> Precision {
         .fold(pixels, Precision::max)
 }
 
-fn lane_bytes<T: Real>(workload: &Workload, planner: &Planner<T>) -> u64 {
+/// Without a planner all but what transforms need for themselves.
+fn lane_bytes<T: Real>(workload: &Workload, planner: Option<&Planner<T>>) -> u64 {
     Layout::of(workload, planner)
         .and_then(|layout| layout.bytes::<T>())
         .unwrap_or(u64::MAX)
