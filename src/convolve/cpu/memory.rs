@@ -2,6 +2,7 @@
 
 use std::mem::size_of;
 
+use bytemuck::allocation::try_zeroed_vec;
 use num_complex::Complex;
 
 use super::big::Big;
@@ -238,7 +239,9 @@ impl<T: Real> Layout<T> {
 
     fn try_allocate(&self) -> Option<Buffers<T>> {
         let spectrum = Big::Own(zeros(self.spectrum)?);
-        self.with_spectra(spectrum, Big::Own(zeros(self.mask_spectrum)?))
+        // Planes without blanks never touch it: its pages come when they are needed.
+        let mask_spectrum = try_zeroed_vec(self.mask_spectrum).ok()?;
+        self.with_spectra(spectrum, Big::Own(mask_spectrum))
     }
 
     fn with_spectra(&self, spectrum: Big<T>, mask_spectrum: Big<T>) -> Option<Buffers<T>> {
