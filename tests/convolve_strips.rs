@@ -194,7 +194,7 @@ fn lone_sources_of_long_kernels_agree_with_the_full_height() {
 fn is_narrow(kernel: &PixelCovariance, precision: Precision) -> bool {
     let least = match precision {
         Precision::F32 => 3.5,
-        Precision::F64 => 5.3,
+        Precision::F64 => 5.4,
     };
     kernel.yy < least * least
 }

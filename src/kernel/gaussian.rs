@@ -226,11 +226,11 @@ fn largest_on_border(along: f64, cross: f64, across: f64) -> f64 {
 /// 2πr, which is 0 where the Gaussian is not rotated, and the slopes there over (2πr)² twice:
 /// once at the ends, once for the rest, in which the slope falls to zero. Both are summed over the
 /// frequencies g across: the values are border · exp(-EXPONENT · across · (g - g₀)²), g₀ of
-/// opposite sign at the two ends, and so border · S at most, with S the sum for g₀ = 0: a sum of a
-/// shifted Gaussian has the transform of the other in it, which is positive, with phases. That
-/// holds for the integral over all g, and for the mean over the bins of an image that repeats and
-/// is smaller across than the kernel; the two S differ much, but [`least_peak`] is in units of the
-/// same.
+/// opposite sign at the two ends, and sum up to border · S at most, where S is the sum for g₀ = 0.
+/// S is an integral for an image that ends. For one that repeats it is the mean over the bins,
+/// which is much larger where the image is smaller across than the kernel; by Poisson's formula
+/// that is a sum of positive terms, of which a shift g₀ turns the phases and no more. Which of the
+/// two it is does not matter, as [`least_peak`] is in units of the same S.
 fn ringing(border: f64, (along, cross, across): (f64, f64, f64), distance_px: f64) -> f64 {
     // The error function of half the distance of the two, or more.
     let apart = cross.abs() * (EXPONENT / (PI * across)).sqrt();
@@ -247,13 +247,13 @@ fn ringing(border: f64, (along, cross, across): (f64, f64, f64), distance_px: f6
 /// The least that the central value of a sampled kernel can be, in units of the same sum S across
 /// as [`ringing`].
 ///
-/// The value is the mean of the transfer function over all frequencies (f, g). Those of (f, g) and
-/// (f, -g) together have the factor cosh(2 EXPONENT · cross · f g) ≥ 1, so the mean is at least that
-/// for no rotation: S times F, the mean of exp(-π q f²) over -1/2 ≤ f ≤ 1/2, with
-/// q = EXPONENT · along / π. F² is the mean of exp(-q A) over a unit square, A = π r² about its
+/// The value is the mean of the transfer function over all frequencies (f, g). The mean of its
+/// values at (f, g) and (f, -g) is that for no rotation times cosh(2 EXPONENT · cross · f g) ≥ 1, so
+/// it is at least S times F, the mean of exp(-π q f²) over -1/2 ≤ f ≤ 1/2, with
+/// q = EXPONENT · along / π. F² is the mean of exp(-q A) over a unit square, where A = π r² about its
 /// centre. A exceeds t on 1 - t of the square up to t = π/4, on less beyond, on nothing from π/2 on:
-/// never on more than exp(-t), whose own mean of exp(-q t) is 1 / (1 + q). Hence F² ≥ 1 / (1 + q);
-/// for wide kernels F² is 1/q = 4 ln 2 / (π along).
+/// on exp(-t) of it at most. So F² is no less than the mean of exp(-q t) for t of density exp(-t),
+/// which is 1 / (1 + q). For wide kernels F² is 1/q = 4 ln 2 / (π along).
 fn least_peak(along: f64) -> f64 {
     (1.0 + EXPONENT / PI * along).sqrt().recip()
 }
