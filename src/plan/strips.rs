@@ -125,7 +125,8 @@ fn haloed_row(kernel: &PixelCovariance, nx: usize, precision: Precision) -> Opti
 }
 
 /// Pixels on each side beyond which the kernel is negligible in this precision; `None` if it is
-/// nowhere, or only beyond `longest`. The widths were measured against the full transform: DECISIONS.md, "Strips".
+/// nowhere, or only beyond `longest`. The widths were measured against the full transform:
+/// DECISIONS.md, "Strips".
 fn halo(
     (marginal_fwhm_px, longest): (f64, usize),
     rings: impl Fn(f64) -> f64,
