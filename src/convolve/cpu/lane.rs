@@ -42,6 +42,20 @@ impl<T: Real> CpuLane<T> {
         let buffers = layout.allocate_in(spectra)?;
         Ok(Self { layout, buffers })
     }
+
+    /// Refuses what is no plane of this lane, and forgets rows of one that was given up.
+    fn begin(
+        &mut self,
+        convolution: &Convolution,
+        source: &PlaneRef<'_>,
+        slot: &PlaneMut<'_>,
+    ) -> Result<(), BackendError> {
+        check(convolution, source, slot)?;
+        for worker in &mut self.buffers.workers {
+            worker.pen.clear();
+        }
+        Ok(())
+    }
 }
 
 impl<T: Real> fmt::Debug for CpuLane<T> {
@@ -60,10 +74,7 @@ impl<T: Real> Lane for CpuLane<T> {
         source: PlaneRef<'_>,
         mut slot: PlaneMut<'_>,
     ) -> Result<(), BackendError> {
-        check(convolution, &source, &slot)?;
-        for worker in &mut self.buffers.workers {
-            worker.pen.clear();
-        }
+        self.begin(convolution, &source, &slot)?;
         let transform = transform(&self.layout, &self.buffers, convolution, &source)?;
         if let ColumnMethod::Strips(strips) = convolution.columns {
             let pass = StripPass {

@@ -65,6 +65,27 @@ impl<T: Real> StripPass<'_, T> {
         buffers: &mut Buffers<T>,
         slot: &mut PlaneMut<'_>,
     ) -> Result<(), BackendError> {
+        let Buffers { table, workers, .. } = buffers;
+        let survey = self.survey(workers)?;
+        if !survey.finite {
+            return Ok(slot.fill_blank()?);
+        }
+        let masked = survey.blank && self.convolution.nan != NanRule::Keep;
+        self.fill_table(workers, table)?;
+        self.for_bands(masked, buffers, slot, |worker, band, table| {
+            self.band(worker, band, table)
+        })
+    }
+
+    /// Shares whole blocks out to the threads, each with its ring, with that of the mask if it goes
+    /// along, and with the table of the filter.
+    fn for_bands(
+        &self,
+        masked: bool,
+        buffers: &mut Buffers<T>,
+        slot: &mut PlaneMut<'_>,
+        work: impl Fn(&mut Worker<T>, &mut Band<'_, T>, &[T]) -> Result<(), BackendError> + Sync,
+    ) -> Result<(), BackendError> {
         let Buffers {
             spectrum,
             mask_spectrum,
@@ -72,12 +93,6 @@ impl<T: Real> StripPass<'_, T> {
             table,
             workers,
         } = buffers;
-        let survey = self.survey(workers)?;
-        if !survey.finite {
-            return Ok(slot.fill_blank()?);
-        }
-        let masked = survey.blank && self.convolution.nan != NanRule::Keep;
-        self.fill_table(workers, table)?;
         let table = &table[..self.transform.kept * self.strips.length];
         let rows = self.band_rows(workers.len());
         let ring = self.transform.spectrum_length();
@@ -98,7 +113,7 @@ impl<T: Real> StripPass<'_, T> {
                 mask_ring,
             });
         share(workers, bands, |worker, mut band| {
-            self.band(worker, &mut band, table)
+            work(worker, &mut band, table)
         })
     }
 

@@ -2,6 +2,7 @@
 //! calls itself.
 
 use super::{CpuLane, Pass, stored_rows, transform};
+use crate::convolve::BackendError;
 use crate::convolve::cpu::fft2::BAND_ROWS;
 use crate::convolve::cpu::memory::Worker;
 use crate::convolve::cpu::parts::{Part, Steps};
@@ -9,7 +10,6 @@ use crate::convolve::cpu::samples;
 use crate::convolve::cpu::share::share;
 use crate::convolve::cpu::simd::Isa;
 use crate::convolve::cpu::strips::StripPass;
-use crate::convolve::{BackendError, check};
 use crate::plan::{ColumnMethod, Convolution, NanRule};
 use crate::plane::{PlaneMut, PlaneRef, Real};
 
@@ -21,10 +21,7 @@ impl<T: Real> Steps for CpuLane<T> {
         source: PlaneRef<'_>,
         mut slot: PlaneMut<'_>,
     ) -> Result<(), BackendError> {
-        check(convolution, &source, &slot)?;
-        for worker in &mut self.buffers.workers {
-            worker.pen.clear();
-        }
+        self.begin(convolution, &source, &slot)?;
         let transform = transform(&self.layout, &self.buffers, convolution, &source)?;
         if part == Part::Copy {
             return copy(&mut self.buffers.workers, &source, &mut slot);

@@ -1,12 +1,11 @@
 //! The steps of a plane in strips, one by one: each does all blocks, where a convolution goes
 //! through all steps block by block. No arithmetic.
 
-use super::{Band, StripPass, pieces};
+use super::{Band, StripPass};
 use crate::convolve::BackendError;
 use crate::convolve::cpu::fft2::BAND_ROWS;
 use crate::convolve::cpu::memory::{Buffers, Worker};
 use crate::convolve::cpu::parts::Part;
-use crate::convolve::cpu::share::share;
 use crate::plan::NanRule;
 use crate::plane::{PlaneMut, Real};
 
@@ -19,38 +18,11 @@ impl<T: Real> StripPass<'_, T> {
         slot: &mut PlaneMut<'_>,
     ) -> Result<(), BackendError> {
         let masked = self.masked(part, buffers)?;
-        let Buffers {
-            spectrum,
-            mask_spectrum,
-            row_blanks,
-            table,
-            workers,
-            ..
-        } = buffers;
         if part == Part::Columns {
-            self.fill_table(workers, table)?;
+            self.fill_table(&mut buffers.workers, &mut buffers.table)?;
         }
-        let table = &table[..self.transform.kept * self.strips.length];
-        let rows = self.band_rows(workers.len());
-        let ring = self.transform.spectrum_length();
-        let masks = if masked {
-            &mut mask_spectrum[..]
-        } else {
-            &mut []
-        };
-        let bands = slot
-            .bands(rows)
-            .zip(row_blanks.chunks_mut(rows))
-            .zip(spectrum.chunks_mut(ring).zip(pieces(masks, ring)))
-            .map(|(((first, out), blanks), (ring, mask_ring))| Band {
-                first,
-                out,
-                blanks,
-                ring,
-                mask_ring,
-            });
-        share(workers, bands, |worker, mut band| {
-            self.band_step(part, worker, &mut band, table)
+        self.for_bands(masked, buffers, slot, |worker, band, table| {
+            self.band_step(part, worker, band, table)
         })
     }
 
