@@ -8,6 +8,7 @@ use fits_layout::{HduKind, LayoutError};
 
 use crate::beam::BeamError;
 use crate::convolve::BackendError;
+use crate::journal::JournalError;
 use crate::map::MapError;
 use crate::output::OutputError;
 use crate::plan::PlanError;
@@ -36,7 +37,19 @@ pub struct Error(Box<Context>);
 struct Context {
     path: Option<PathBuf>,
     plane: Option<u64>,
+    unfinished: Option<Unfinished>,
     stage: Stage,
+}
+
+/// What is left of an output that could not be finished, for a run that goes on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unfinished {
+    /// The output.
+    pub output: PathBuf,
+    /// Its planes that are stored.
+    pub stored: u64,
+    /// All its planes.
+    pub planes: u64,
 }
 
 impl Error {
@@ -44,6 +57,7 @@ impl Error {
         Self(Box::new(Context {
             path: Some(path.to_owned()),
             plane: None,
+            unfinished: None,
             stage,
         }))
     }
@@ -52,6 +66,7 @@ impl Error {
         Self(Box::new(Context {
             path: None,
             plane: None,
+            unfinished: None,
             stage,
         }))
     }
@@ -59,6 +74,17 @@ impl Error {
     pub(crate) fn in_plane(mut self, plane: u64) -> Self {
         self.0.plane = Some(plane);
         self
+    }
+
+    pub(crate) fn leaving(mut self, unfinished: Option<Unfinished>) -> Self {
+        self.0.unfinished = unfinished;
+        self
+    }
+
+    /// What is left of the output, if the work on it can go on.
+    #[must_use]
+    pub fn unfinished(&self) -> Option<&Unfinished> {
+        self.0.unfinished.as_ref()
     }
 
     /// The file it is about.
@@ -128,6 +154,8 @@ pub enum Stage {
     Backend(BackendError),
     /// The output file.
     Output(OutputError),
+    /// The journal beside it.
+    Journal(JournalError),
     /// Threads could not be started.
     Threads(ThreadError),
     /// A promise of ours that did not hold.
@@ -187,6 +215,7 @@ impl Stage {
             Self::Plan(error) => error,
             Self::Backend(error) => error,
             Self::Output(error) => error,
+            Self::Journal(error) => error,
             Self::Threads(error) => error,
             Self::Bug(error) => error,
         }
@@ -197,6 +226,7 @@ impl Stage {
         matches!(
             self,
             Self::Plane(PlaneError::Store { .. })
+                | Self::Journal(_)
                 | Self::Backend(BackendError::Plane(PlaneError::Store { .. }))
         )
     }
@@ -211,6 +241,8 @@ impl Stage {
             Self::Plan(PlanError::Memory { .. } | PlanError::Known { .. }) => Blame::Machine,
             Self::Plan(_) => Blame::Input,
             Self::Output(error) => error.blame(),
+            Self::Journal(error) if error.is_request() => Blame::Request,
+            Self::Journal(_) => Blame::Machine,
             Self::Backend(_) | Self::Threads(_) | Self::Plane(PlaneError::Store { .. }) => {
                 Blame::Machine
             }
@@ -258,6 +290,7 @@ stage_from! {
     PlanError => Plan,
     BackendError => Backend,
     OutputError => Output,
+    JournalError => Journal,
     ThreadError => Threads,
     Bug => Bug,
 }

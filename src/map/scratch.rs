@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use memmap2::{MmapMut, MmapOptions};
 
 use super::MapError;
-use super::reserve::{Reserve, reserve};
+use super::reserve::{Reserve, Start, reserve};
 
 /// Bytes in a file, reserved and mapped, that nobody else can open.
 #[derive(Debug)]
@@ -58,7 +58,7 @@ impl Scratch {
             return Ok(Self { map });
         }
         let file = nameless(folder)?;
-        reserve(&file, len_bytes, Reserve::Surely)?;
+        reserve(&file, len_bytes, (Reserve::Surely, Start::Zero))?;
         let mut options = MmapOptions::new();
         options.len(length);
         // SAFETY: `reserve` has made the file this long, so no page of the map lies beyond its
@@ -176,7 +176,7 @@ mod tests {
     fn nothing_is_left_where_files_must_have_names_at_first() {
         let folder = tempfile::tempdir().unwrap();
         let file = unlinked(folder.path()).unwrap();
-        reserve(&file, 5000, Reserve::Surely).unwrap();
+        reserve(&file, 5000, (Reserve::Surely, Start::Zero)).unwrap();
         assert_eq!(file.metadata().unwrap().len(), 5000);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }

@@ -6,13 +6,14 @@ use std::path::Path;
 
 use memmap2::Mmap;
 
-use super::{FileId, MapError, advice};
+use super::{FileId, FileStamp, MapError, advice};
 
 /// A whole file, mapped read-only.
 #[derive(Debug)]
 pub struct Source {
     map: Mmap,
     id: FileId,
+    stamp: FileStamp,
 }
 
 impl Source {
@@ -43,6 +44,7 @@ impl Source {
         Ok(Self {
             map,
             id: FileId::of(&metadata),
+            stamp: FileStamp::of(&metadata),
         })
     }
 
@@ -64,6 +66,12 @@ impl Source {
         // SAFETY: the bytes are part of our own read-only map.
         unsafe { advice::unmap_pages(bytes.as_ptr(), bytes.len()) };
         advice::let_go(file, range);
+    }
+
+    /// Its length and when it was last changed, as it was opened.
+    #[must_use]
+    pub fn stamp(&self) -> FileStamp {
+        self.stamp
     }
 
     /// Which file this is.

@@ -1,11 +1,16 @@
 //! The front door: a request becomes a checked and planned job, and the job does its work.
 
+mod begin;
 mod behind;
+mod earlier;
 mod finish;
 mod history;
+mod job;
 mod lanes;
 mod machine;
+mod parts;
 mod prepare;
+mod recovery;
 mod scratch;
 mod store;
 mod tuning;
@@ -15,6 +20,7 @@ use std::time::Instant;
 
 pub use crate::output::{Existing, Naming};
 pub use prepare::prepare;
+pub use recovery::Recovery;
 pub use store::{Io, Storage, When};
 pub use tuning::Resources;
 
@@ -40,6 +46,8 @@ pub struct Request {
     pub resources: Resources,
     /// How the outputs are stored.
     pub storage: Storage,
+    /// What becomes of unfinished work.
+    pub recovery: Recovery,
     /// How this was asked for, for HISTORY; a command line, say.
     pub provenance: Option<String>,
 }

@@ -5,6 +5,8 @@ use std::sync::{Mutex, PoisonError};
 
 use fits_layout::Sum;
 
+use crate::convolve::vectorised;
+use crate::journal::PlaneSums;
 pub use crate::map::Io;
 use crate::map::{Place, Touch};
 use crate::plane::Store;
@@ -49,17 +51,17 @@ pub(super) struct PlaneStore<'a> {
     pub place: Place<'a>,
     /// How the pages of a map are made.
     pub touch: Touch,
-    /// The sum of what is filled, where it is wanted.
-    pub sum: Option<Mutex<Sum>>,
+    /// The sums of what is filled.
+    pub sums: Mutex<PlaneSums>,
+    /// Whether DATASUM needs one of them.
+    pub datasum: bool,
     pub behind: Option<&'a WriteBehind<'a>>,
 }
 
 impl PlaneStore<'_> {
-    /// What the plane's bytes add to the checksum of the data; zero where it is not wanted.
-    pub fn sum(&self) -> Sum {
-        self.sum.as_ref().map_or(Sum::default(), |sum| {
-            *sum.lock().unwrap_or_else(PoisonError::into_inner)
-        })
+    /// The sums of all that was filled.
+    pub fn sums(&self) -> PlaneSums {
+        *self.sums.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -79,11 +81,16 @@ impl Store for PlaneStore<'_> {
     /// Sums are of words of four bytes, and samples are one or two of them, so the parts of a
     /// plane add up in any order (FITS 4.0, appendix J).
     fn filled(&self, at: u64, bytes: &[u8]) -> io::Result<()> {
-        if let Some(total) = &self.sum {
-            let sum = Sum::of(bytes);
-            let mut total = total.lock().unwrap_or_else(PoisonError::into_inner);
-            *total = total.plus(sum);
+        let mut sums = vectorised(
+            #[inline(always)]
+            || PlaneSums::of_at(at, bytes),
+        );
+        if self.datasum {
+            sums = sums.with_fits(Sum::of(bytes));
         }
+        let mut total = self.sums.lock().unwrap_or_else(PoisonError::into_inner);
+        *total = total.plus(sums);
+        drop(total);
         match self.behind {
             Some(behind) => {
                 let at = self.place.start().saturating_add(at);

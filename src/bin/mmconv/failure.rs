@@ -77,9 +77,18 @@ impl Failure {
 
 impl From<mmfits::Error> for Failure {
     fn from(error: mmfits::Error) -> Self {
+        let mut text = chain(&error);
+        if let Some(left) = error.unfinished() {
+            let (stored, planes) = (left.stored, left.planes);
+            let _ = write!(
+                text,
+                " ({stored} of {planes} planes of {} are kept; the same command goes on with them)",
+                one_line(&left.output.display().to_string())
+            );
+        }
         Self {
             status: error.blame().into(),
-            text: chain(&error),
+            text,
         }
     }
 }
