@@ -2,13 +2,15 @@
 //! `/proc` are read here; what follows from them is decided in `rank/detect.rs`.
 
 mod detect;
+#[cfg(test)]
+mod tests;
 
 use std::fs;
 
 use crate::args::Sharing;
 use crate::failure::{Failure, Status};
 use crate::out::Results;
-use crate::rank::detect::{Detected, Surroundings};
+use crate::rank::detect::{Detected, Refusal, Surroundings};
 use crate::values::ShardWord;
 
 /// One share of the planes.
@@ -24,12 +26,12 @@ pub struct Shard {
 
 /// `mmconv rank`: what `--shard auto` takes here.
 pub fn run(results: &Results) -> Result<Status, Failure> {
-    let found = with_surroundings(|seen| detect::detect(seen));
+    let found = with_surroundings(detect::detect);
     let Detected {
         index,
         count,
         because,
-    } = found.map_err(refused)?;
+    } = found?;
     results.line(format!("{index}/{count} from {because}").as_bytes());
     Ok(Status::Done)
 }
@@ -55,7 +57,7 @@ fn choose(word: Option<ShardWord>, seen: &Surroundings<'_>) -> Result<Option<Sha
                 index,
                 count,
                 because,
-            } = detect::detect(seen).map_err(refused)?;
+            } = detect::detect(seen)?;
             Ok(Some(Shard {
                 index,
                 count,
@@ -72,8 +74,10 @@ fn choose(word: Option<ShardWord>, seen: &Surroundings<'_>) -> Result<Option<Sha
     }
 }
 
-fn refused(refusal: detect::Refusal) -> Failure {
-    Failure::request(format!("--shard auto: {}", refusal.text))
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        Self::request(format!("--shard auto: {}", refusal.text))
+    }
 }
 
 /// What is to be said of a process that may use one processor of many, as Open MPI binds its ranks

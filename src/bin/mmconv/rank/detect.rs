@@ -98,11 +98,14 @@ fn both(array: &Detected, task: &Detected) -> Result<Detected, Refusal> {
 /// its daemons with `srun`, and the ranks inherit the daemons' variables.
 fn task(seen: &Surroundings<'_>) -> Result<Option<Detected>, Refusal> {
     match world(seen)? {
-        Some(world) if left_behind(seen, &world) => Err(Refusal::of_one(format!(
-            "{} came with the environment from where this job was submitted, not from its \
-             launcher; unset them, or say --shard I/N",
-            world.because
-        ))),
+        Some(world) if left_behind(seen, &world) => Err(Refusal {
+            tasks: step(seen).ok().flatten().map_or(1, |step| step.count),
+            text: format!(
+                "{} came with the environment from where this job was submitted, not from its \
+                 launcher; unset them, or say --shard I/N",
+                world.because
+            ),
+        }),
         Some(world) => Ok(Some(world)),
         None => step(seen),
     }
