@@ -9,8 +9,8 @@ use mmfits::plan::{HduChoice, RefChannel};
 
 use crate::help;
 use crate::values::{
-    self, BeamFromWord, Compat, EdgeWord, IoWord, ModeWord, NanWord, PrecisionWord, UnitWord,
-    WhenWord,
+    self, BeamFromWord, Compat, EdgeWord, IoWord, ModeWord, NanWord, PrecisionWord, ShardWord,
+    UnitWord, WhenWord,
 };
 
 /// Bring radio images and spectral cubes to a common beam.
@@ -34,6 +34,8 @@ pub enum Command {
     Info(Info),
     /// Make a small synthetic cube and smooth it: where to begin
     Demo(Demo),
+    /// Show which shard --shard auto would take here, and from which variables
+    Rank,
     /// Print the completions of a shell
     Completions {
         /// The shell
@@ -62,6 +64,8 @@ pub struct Smooth {
     pub input: Input,
     #[command(flatten)]
     pub output: Output,
+    #[command(flatten)]
+    pub sharing: Sharing,
     #[command(flatten)]
     pub running: Running,
 }
@@ -191,6 +195,21 @@ pub struct Output {
     /// Leave outputs that exist as they are and make the others
     #[arg(long)]
     pub skip_existing: bool,
+}
+
+/// How several processes, on one machine or many, make one output together.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Sharing")]
+pub struct Sharing {
+    /// Make this share of the planes only: I/N, from 0; auto: as the launcher says; off: all
+    ///
+    /// Every process is given the same command but for I. Whichever is last gives the output its
+    /// name. auto takes I and N from srun, a job array of Slurm, Open MPI or MPICH; see mmconv rank.
+    #[arg(long, value_name = "I/N|auto|off", value_parser = values::shard)]
+    pub shard: Option<ShardWord>,
+    /// Do not finish the output, even if all planes are there: mmconv finish will
+    #[arg(long, requires = "shard")]
+    pub no_finish: bool,
 }
 
 /// How the work is done and told.

@@ -11,6 +11,7 @@ mod info;
 mod inputs;
 mod json;
 mod out;
+mod rank;
 mod report;
 mod request;
 mod shell;
@@ -64,6 +65,7 @@ fn dispatch(command: Command, results: &Results) -> Result<Status, failure::Fail
         Command::Beams(args) => Ok(beams::run(&args, results)),
         Command::Info(args) => Ok(info::run(&args, results)),
         Command::Demo(args) => demo::run(&args.dir, results),
+        Command::Rank => rank::run(results),
         Command::Completions { shell } => Ok(shell::completions(shell, results)),
         Command::Man { command } => shell::man(command.as_deref(), results),
     }

@@ -7,7 +7,7 @@ use crate::args::{Running, Smooth, Target};
 use crate::bar::Watch;
 use crate::failure::{Failure, Status};
 use crate::out::{Results, tell};
-use crate::{json, report, request, words};
+use crate::{json, rank, report, request, words};
 
 /// Smooths what was asked for.
 ///
@@ -15,11 +15,20 @@ use crate::{json, report, request, words};
 /// finished.
 pub fn run(args: &Smooth, results: &Results) -> Result<Status, Failure> {
     let running = &args.running;
+    if let Some(shard) = rank::shard(&args.sharing)? {
+        return Err(Failure::request(format!(
+            "--shard {}/{}: no share of the planes can be made yet",
+            shard.index, shard.count
+        )));
+    }
     let job = prepare(&request::build(args)?)?;
     if !running.quiet {
         tell(&report::plan(&job, running.verbose));
         if let Some(note) = unused(&args.target) {
             tell(note);
+        }
+        if let Some(note) = running.threads.is_none().then(rank::bound_note).flatten() {
+            tell(&note);
         }
     }
     if running.dry_run {
