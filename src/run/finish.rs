@@ -78,6 +78,7 @@ fn fill(pool: &ThreadPool, planes: &Planes<'_>, draft: &mut Draft) -> Result<(),
     let target = draft
         .target_mut()
         .ok_or_else(|| failed(unmapped().into()))?;
+    target.set_pieces(&cube.data_range(), cube.plane_bytes());
     let (slots, behind) = target.slots(ranges).map_err(|error| failed(error.into()))?;
     if !prepared.writes_behind {
         return planes.fill(pool, slots, None);

@@ -7,6 +7,7 @@ mod lanes;
 mod machine;
 mod prepare;
 mod scratch;
+mod stop;
 mod store;
 mod tuning;
 
@@ -15,6 +16,7 @@ use std::time::Instant;
 
 pub use crate::output::{Existing, Naming};
 pub use prepare::prepare;
+pub use stop::Stop;
 pub use store::{Io, Storage, When};
 pub use tuning::Resources;
 
@@ -42,6 +44,8 @@ pub struct Request {
     pub storage: Storage,
     /// How this was asked for, for HISTORY; a command line, say.
     pub provenance: Option<String>,
+    /// Ends the job before its time.
+    pub stop: Stop,
 }
 
 /// A request that has been checked whole and planned; nothing has been made yet.
@@ -74,7 +78,10 @@ impl Job {
     ///
     /// # Errors
     /// The first file that fails ends the job: files before it are published, of it and those
-    /// after it nothing is left. Where the threads cannot be started nothing is made.
+    /// after it nothing is left. Where the threads cannot be started nothing is made. A job that
+    /// was asked to [`Stop`] begins no other file, which is [`Stage::Interrupted`] if one was left.
+    ///
+    /// [`Stage::Interrupted`]: crate::Stage::Interrupted
     pub fn run(&self, observer: &dyn Observer) -> Result<Vec<FileReport>, Error> {
         let pool = self.pool()?;
         self.prepared
@@ -103,6 +110,7 @@ impl Job {
     ) -> Result<FileReport, Error> {
         let started = Instant::now();
         let plan = &prepared.plan;
+        prepared.may_begin()?;
         observer.file_started(plan);
         let output = plan.facts.output.clone();
         let mut report = FileReport {

@@ -7,7 +7,7 @@ use fits_layout::{Cube, Hdu, HduKind, Header, Sum, checksum};
 use crate::beam::source::BeamFrom;
 use crate::beam::{Beam, log, table};
 use crate::convolve::{Backend, Cpu, PlaneKind};
-use crate::error::{Error, InputError, Stage};
+use crate::error::{Error, InputError, Interrupted, Stage};
 use crate::image::{BEAM_FLOOR_PX, Image};
 use crate::map::{FileId, Io, Scratch, Source, network_file_system};
 use crate::output;
@@ -19,7 +19,7 @@ use crate::plan::{
     Facts, FilePlan, HduChoice, Mode, Note, PlanError, Spec, TargetChoice, Targets, Task,
 };
 use crate::run::machine;
-use crate::run::{Job, Request, history};
+use crate::run::{Job, Request, Stop, history};
 
 /// One file, ready to be worked on.
 #[derive(Debug)]
@@ -45,6 +45,28 @@ pub(super) struct Prepared {
     pub beamlog: Option<(PathBuf, String)>,
     /// The folder that a lane's spectra go to; `None` if they stay in memory.
     pub scratch: Option<PathBuf>,
+    /// Ends the work before its time.
+    pub stop: Stop,
+}
+
+impl Prepared {
+    /// Whether its work may begin; a file that is only skipped has none.
+    pub fn may_begin(&self) -> Result<(), Error> {
+        if self.stop.is_asked() && !self.plan.facts.skipped {
+            return Err(self.interrupted(self.plan.facts.planes));
+        }
+        Ok(())
+    }
+
+    /// That the work was stopped with so many planes missing.
+    pub fn interrupted(&self, missing: u64) -> Error {
+        let facts = &self.plan.facts;
+        let interrupted = Interrupted {
+            stored: facts.planes.saturating_sub(missing),
+            planes: facts.planes,
+        };
+        Error::new(&facts.input, interrupted.into())
+    }
 }
 
 /// Checks a whole request and plans it. Inputs are mapped and their headers and beams read; no
@@ -424,6 +446,7 @@ fn lay_out(
         extents,
         cube,
         beamlog,
+        stop: request.stop.clone(),
     })
 }
 

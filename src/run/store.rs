@@ -8,6 +8,7 @@ use fits_layout::Sum;
 pub use crate::map::Io;
 use crate::map::{Place, Touch};
 use crate::plane::Store;
+use crate::run::Stop;
 use crate::run::behind::WriteBehind;
 
 /// How outputs are stored.
@@ -52,6 +53,8 @@ pub(super) struct PlaneStore<'a> {
     /// The sum of what is filled, where it is wanted.
     pub sum: Option<Mutex<Sum>>,
     pub behind: Option<&'a WriteBehind<'a>>,
+    /// Looked at before anything is stored.
+    pub stop: &'a Stop,
 }
 
 impl PlaneStore<'_> {
@@ -69,16 +72,19 @@ impl Store for PlaneStore<'_> {
     }
 
     fn expect(&self, at: u64, room: &mut [u8]) -> io::Result<()> {
+        self.stop.check()?;
         self.place.make_ready(at, room, self.touch)
     }
 
     fn write(&self, at: u64, bytes: &[u8]) -> io::Result<()> {
+        self.stop.check()?;
         self.place.write(at, bytes)
     }
 
     /// Sums are of words of four bytes, and samples are one or two of them, so the parts of a
     /// plane add up in any order (FITS 4.0, appendix J).
     fn filled(&self, at: u64, bytes: &[u8]) -> io::Result<()> {
+        self.stop.check()?;
         if let Some(total) = &self.sum {
             let sum = Sum::of(bytes);
             let mut total = total.lock().unwrap_or_else(PoisonError::into_inner);

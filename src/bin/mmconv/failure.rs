@@ -7,7 +7,7 @@ use mmfits::Blame;
 
 use crate::out::tell;
 
-/// The exit statuses of this program. 5, 6 and 75 are kept for restarted work.
+/// The exit statuses of this program. 5 and 6 are kept for restarted work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Status {
@@ -21,6 +21,8 @@ pub enum Status {
     Machine = 4,
     /// This program is wrong.
     Bug = 70,
+    /// It was asked to stop before its end, and can go on.
+    Interrupted = 75,
 }
 
 impl From<Blame> for Status {
@@ -30,6 +32,7 @@ impl From<Blame> for Status {
             Blame::Input => Self::Input,
             Blame::Machine => Self::Machine,
             Blame::Bug => Self::Bug,
+            Blame::Interrupted => Self::Interrupted,
         }
     }
 }

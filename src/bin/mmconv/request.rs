@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 
 use mmfits::beam::Beam;
 use mmfits::plan::{Mode, Precision, Rounding, Spec, TargetChoice};
-use mmfits::run::{Existing, Naming, Request, Resources, Storage};
+use mmfits::run::{Existing, Naming, Request, Resources, Stop, Storage};
 
 use crate::args::{Output, Smooth, Target};
 use crate::failure::Failure;
@@ -54,6 +54,7 @@ pub fn build(args: &Smooth) -> Result<Request, Failure> {
             write_behind: args.running.write_behind.into(),
         },
         provenance: Some(command_line(std::env::args_os())),
+        stop: Stop::default(),
     })
 }
 
