@@ -26,8 +26,8 @@ const ECHO: Duration = Duration::from_millis(250);
 /// Planes that are given up end at their next rows. One that has none so soon is not waited for.
 const GIVING_UP: Duration = Duration::from_secs(2);
 
-/// How long the last word may take: nobody may be reading it.
-const LAST_WORD: Duration = Duration::from_millis(200);
+/// How long a line may take: nobody may be reading it.
+const WORD: Duration = Duration::from_millis(200);
 
 /// What the thread that hears signals and the one that works share.
 #[derive(Clone, Debug)]
@@ -87,31 +87,29 @@ impl Ear {
                 }
                 None => {
                     first = Some(Instant::now());
-                    self.interruption.stop.after_planes();
-                    self.count_down(name);
+                    say(waiting_text(name, self.grace));
+                    self.count_down();
                 }
             }
         }
     }
 
-    /// Lets the planes in hand have their time. In threads of their own: signals go on being
-    /// heard, and a terminal that is not read holds up nothing.
-    fn count_down(&self, name: &'static str) {
+    /// Lets the planes in hand have their time, while signals go on being heard.
+    fn count_down(&self) {
         let (grace, stop) = (self.grace, self.interruption.stop.clone());
+        stop.after_planes();
         if grace.is_zero() {
             stop.now();
         }
         let resume = Arc::clone(&self.resume);
-        let said = waiting_text(name, grace);
-        // Without a thread there is no waiting.
-        let told = thread::Builder::new().spawn(move || tell(&said));
         let timer = thread::Builder::new().spawn(move || {
             thread::sleep(grace);
             stop.now();
             thread::sleep(GIVING_UP);
-            leave("stopped before its planes were finished", &resume);
+            leave("stopped before its end", &resume);
         });
-        if told.is_err() || timer.is_err() {
+        // Without a thread there is no waiting.
+        if timer.is_err() {
             self.interruption.stop.now();
         }
     }
@@ -131,22 +129,23 @@ fn waiting_text(name: &str, grace: Duration) -> String {
 /// stored.
 fn leave(why: &str, resume: &str) -> ! {
     let text = format!("mmconv: {why}; go on with:\n  {resume}");
-    last_word(text);
+    say(text);
     exit(Status::Interrupted as i32)
 }
 
 fn leave_unbegun(name: &str) -> ! {
-    last_word(format!("mmconv: {name}: nothing was begun"));
+    say(format!("mmconv: {name}: nothing was begun"));
     exit(Status::Interrupted as i32)
 }
 
-fn last_word(text: String) {
+/// Tells it in a thread of its own: a terminal that is not read holds up nothing.
+fn say(text: String) {
     let (told, heard) = mpsc::channel();
     let speaker = thread::Builder::new().spawn(move || {
         tell(&text);
         let _ = told.send(());
     });
     if speaker.is_ok() {
-        let _ = heard.recv_timeout(LAST_WORD);
+        let _ = heard.recv_timeout(WORD);
     }
 }

@@ -7,6 +7,8 @@
 
 mod farewell;
 mod registry;
+#[cfg(test)]
+mod tests;
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -108,17 +110,4 @@ fn end_by_signal() {
     let _ = unsafe { libc::signal(libc::SIGBUS, libc::SIG_DFL) };
     // SAFETY: it touches no memory; both calls are on the list of signal-safety(7).
     let _ = unsafe { libc::raise(libc::SIGBUS) };
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_ignored_is_known() {
-        // std ignores SIGPIPE in every program.
-        assert!(is_ignored(libc::SIGPIPE));
-        assert!(!is_ignored(libc::SIGWINCH));
-        assert!(!is_ignored(-1));
-    }
 }
