@@ -2,6 +2,7 @@
 
 use std::error::Error as StdError;
 use std::fmt;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use fits_layout::{HduKind, LayoutError};
@@ -26,6 +27,8 @@ pub enum Blame {
     Machine,
     /// Ourselves.
     Bug,
+    /// Whoever asked for a stop: nothing is wrong, and the same request goes on.
+    Interrupted,
 }
 
 /// What failed, with the file and, where there is one, the plane.
@@ -158,6 +161,8 @@ pub enum Stage {
     Journal(JournalError),
     /// Threads could not be started.
     Threads(ThreadError),
+    /// It was asked to stop.
+    Interrupted(Interrupted),
     /// A promise of ours that did not hold.
     Bug(Bug),
 }
@@ -203,6 +208,24 @@ impl fmt::Display for ThreadError {
 
 impl StdError for ThreadError {}
 
+/// Work that was stopped before its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interrupted {
+    /// Planes of the file that are stored.
+    pub stored: u64,
+    /// Planes that it has.
+    pub planes: u64,
+}
+
+impl fmt::Display for Interrupted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { stored, planes } = self;
+        write!(f, "interrupted; {stored} of {planes} planes are stored")
+    }
+}
+
+impl StdError for Interrupted {}
+
 impl Stage {
     fn inner(&self) -> &(dyn StdError + 'static) {
         match self {
@@ -217,6 +240,7 @@ impl Stage {
             Self::Output(error) => error,
             Self::Journal(error) => error,
             Self::Threads(error) => error,
+            Self::Interrupted(error) => error,
             Self::Bug(error) => error,
         }
     }
@@ -231,8 +255,17 @@ impl Stage {
         )
     }
 
+    /// Whether a plane was given up because that was asked for: only a store says so.
+    pub(crate) fn is_given_up(&self) -> bool {
+        let (Self::Plane(error) | Self::Backend(BackendError::Plane(error))) = self else {
+            return false;
+        };
+        matches!(error, PlaneError::Store { kind, .. } if *kind == ErrorKind::Interrupted)
+    }
+
     fn blame(&self) -> Blame {
         match self {
+            Self::Interrupted(_) => Blame::Interrupted,
             Self::Layout(_) | Self::Input(_) | Self::Sky(_) => Blame::Input,
             Self::Beam(error) if error.is_request() => Blame::Request,
             Self::Beam(_) => Blame::Input,
@@ -254,7 +287,7 @@ impl Stage {
 /// A file that is not there is the input's fault; one that may not be read the machine's.
 fn map_blame(error: &MapError) -> Blame {
     match error {
-        MapError::Open { source } if source.kind() == std::io::ErrorKind::NotFound => Blame::Input,
+        MapError::Open { source } if source.kind() == ErrorKind::NotFound => Blame::Input,
         MapError::NotAFile => Blame::Input,
         MapError::Locked | MapError::NoScratch { .. } | MapError::ScratchNoFolder { .. } => {
             Blame::Request
@@ -292,6 +325,7 @@ stage_from! {
     OutputError => Output,
     JournalError => Journal,
     ThreadError => Threads,
+    Interrupted => Interrupted,
     Bug => Bug,
 }
 

@@ -14,6 +14,7 @@ mod advice;
 mod behind;
 mod error;
 mod filesystem;
+pub mod guard;
 mod identity;
 mod reserve;
 mod scratch;

@@ -10,6 +10,7 @@ use memmap2::{MmapMut, MmapOptions};
 
 use super::behind::Behind;
 use super::filesystem::network_file_system;
+use super::guard::{Kind, Registration};
 use super::reserve::{Reserve, Start, reserve};
 use super::slot::Slot;
 use super::{FileId, MapError};
@@ -82,6 +83,8 @@ impl Claim {
 /// A file being made: reserved, and locked against a second writer.
 #[derive(Debug)]
 pub struct Target {
+    /// Of the map; before it, as nothing is listed that is not mapped.
+    entry: Option<Registration>,
     /// `None` if it is written by position.
     map: Option<MmapMut>,
     file: File,
@@ -128,6 +131,10 @@ impl Target {
             }),
         };
         made.map(|target| Self {
+            entry: target.bytes().map(|map| {
+                let place = (map.as_ptr().addr(), map.len());
+                Registration::new(Kind::Output, path, place)
+            }),
             fails_late: target.fails_late || on_network,
             ..target
         })
@@ -146,6 +153,7 @@ impl Target {
         // no locks, and the user's promise stands alone), so nothing else writes or maps it.
         match unsafe { options.map_mut(&file) } {
             Ok(map) => Ok(Self {
+                entry: None,
                 map: Some(map),
                 file,
                 len_bytes,
@@ -159,6 +167,7 @@ impl Target {
     fn written(file: File, len_bytes: u64, start: Start) -> Result<Self, (File, MapError)> {
         match reserve(&file, len_bytes, (Reserve::IfPossible, start)) {
             Ok(reserved) => Ok(Self {
+                entry: None,
                 map: None,
                 file,
                 len_bytes,
@@ -187,6 +196,13 @@ impl Target {
     /// disk.
     pub fn make_durable(&mut self) {
         self.fails_late = true;
+    }
+
+    /// As [`Source::set_pieces`](super::Source::set_pieces).
+    pub fn set_pieces(&self, range: &Range<u64>, piece_bytes: u64) {
+        if let Some(entry) = &self.entry {
+            entry.set_pieces(range, piece_bytes);
+        }
     }
 
     /// Stores `bytes` at byte `at` of the file.
@@ -244,11 +260,13 @@ impl Target {
     /// [`MapError::Sync`]: something written before did not reach the disk.
     pub fn close(self) -> Result<File, MapError> {
         let Self {
+            entry,
             map,
             file,
             fails_late,
             ..
         } = self;
+        drop(entry);
         drop(map);
         if fails_late {
             file.sync_data()

@@ -109,6 +109,7 @@ fn fill(pool: &ThreadPool, planes: &Planes<'_>, draft: &mut Draft) -> Result<(),
     let target = draft
         .target_mut()
         .ok_or_else(|| failed(unmapped().into()))?;
+    target.set_pieces(&cube.data_range(), cube.plane_bytes());
     let (slots, behind) = target.slots(ranges).map_err(|error| failed(error.into()))?;
     let slots = slots.into_iter().enumerate();
     let (known, slots): (Vec<_>, Vec<_>) = slots.partition(|(plane, _)| planes.journal.has(*plane));

@@ -81,13 +81,23 @@ impl Planes<'_> {
         failure
             .into_inner()
             .unwrap_or_else(PoisonError::into_inner)
-            .map_or(Ok(()), Err)
+            .map_or_else(|| self.not_interrupted(), Err)
+    }
+
+    /// A stop that came after the last plane was begun is none.
+    fn not_interrupted(&self) -> Result<(), Error> {
+        let missing = self.journal.missing().len() as u64;
+        if missing > 0 && self.prepared.stop.is_asked() {
+            return Err(self.prepared.interrupted(missing));
+        }
+        Ok(())
     }
 
     /// One lane's life. Its memory is allocated before its first convolution and kept.
     fn lane(&self, work: &Work<'_, '_>) -> Result<(), Error> {
         let mut lane = None;
-        while !work.stop.load(Ordering::Relaxed) {
+        let stop = &self.prepared.stop;
+        while !work.stop.load(Ordering::Relaxed) && !stop.is_asked() {
             // The guard is gone at the end of this statement: no work is done under the lock.
             let next = work
                 .queue
@@ -100,6 +110,7 @@ impl Planes<'_> {
             }));
             let stage = match stored {
                 Ok(Ok(())) => continue,
+                Ok(Err(stage)) if stage.is_given_up() => break,
                 Ok(Err(stage)) => stage,
                 Err(panic) => Bug(panic_text(&*panic)).into(),
             };
@@ -135,6 +146,7 @@ impl Planes<'_> {
             sums: Mutex::default(),
             datasum: self.prepared.checksum,
             behind: work.behind,
+            stop: &self.prepared.stop,
         };
         let shape = (plan.facts.nx, plan.facts.ny);
         let bitpix = plan.precision.bitpix();

@@ -7,7 +7,7 @@ use fits_layout::{Cube, Hdu, Header, checksum};
 use crate::beam::source::BeamFrom;
 use crate::beam::{Beam, log};
 use crate::convolve::{Backend, Cpu, PlaneKind};
-use crate::error::{Error, InputError, Stage};
+use crate::error::{Error, InputError, Interrupted, Stage};
 use crate::image::{BEAM_FLOOR_PX, Image};
 use crate::journal::Job;
 use crate::map::{FileId, Io, Source};
@@ -20,7 +20,7 @@ use crate::plan::{
 };
 use crate::run::earlier::{self, Earlier};
 use crate::run::parts::{beamlog, network_note, parts, scratch, table_bytes};
-use crate::run::{Job as Work, Recovery, Request, history, job, machine};
+use crate::run::{Job as Work, Recovery, Request, Stop, history, job, machine};
 
 /// One file, ready to be worked on.
 #[derive(Debug)]
@@ -51,6 +51,8 @@ pub(super) struct Prepared {
     /// Whether an earlier run of it has stored planes already.
     pub continues: bool,
     pub recovery: Recovery,
+    /// Ends the work before its time.
+    pub stop: Stop,
 }
 
 impl Prepared {
@@ -58,6 +60,24 @@ impl Prepared {
     /// more than one plane.
     pub fn is_kept(&self) -> bool {
         self.plan.tasks.len() > 1
+    }
+
+    /// Whether its work may begin; a file that is only skipped has none.
+    pub fn may_begin(&self) -> Result<(), Error> {
+        if self.stop.is_asked() && !self.plan.facts.skipped {
+            return Err(self.interrupted(self.plan.facts.planes));
+        }
+        Ok(())
+    }
+
+    /// That the work was stopped with so many planes missing.
+    pub fn interrupted(&self, missing: u64) -> Error {
+        let facts = &self.plan.facts;
+        let interrupted = Interrupted {
+            stored: facts.planes.saturating_sub(missing),
+            planes: facts.planes,
+        };
+        Error::new(&facts.input, interrupted.into())
     }
 }
 
@@ -469,6 +489,7 @@ impl Context<'_> {
             writes_behind: storage.writes_behind(extents.len_bytes(), memory_bytes),
             continues: false,
             recovery: request.recovery,
+            stop: request.stop.clone(),
             image,
             plan,
             scratch,

@@ -10,6 +10,7 @@ use crate::journal::PlaneSums;
 pub use crate::map::Io;
 use crate::map::{Place, Touch};
 use crate::plane::Store;
+use crate::run::Stop;
 use crate::run::behind::WriteBehind;
 
 /// How outputs are stored.
@@ -56,6 +57,8 @@ pub(super) struct PlaneStore<'a> {
     /// Whether DATASUM needs one of them.
     pub datasum: bool,
     pub behind: Option<&'a WriteBehind<'a>>,
+    /// Looked at before anything is stored.
+    pub stop: &'a Stop,
 }
 
 impl PlaneStore<'_> {
@@ -71,16 +74,19 @@ impl Store for PlaneStore<'_> {
     }
 
     fn expect(&self, at: u64, room: &mut [u8]) -> io::Result<()> {
+        self.stop.check()?;
         self.place.make_ready(at, room, self.touch)
     }
 
     fn write(&self, at: u64, bytes: &[u8]) -> io::Result<()> {
+        self.stop.check()?;
         self.place.write(at, bytes)
     }
 
     /// Sums are of words of four bytes, and samples are one or two of them, so the parts of a
     /// plane add up in any order (FITS 4.0, appendix J).
     fn filled(&self, at: u64, bytes: &[u8]) -> io::Result<()> {
+        self.stop.check()?;
         let mut sums = vectorised(
             #[inline(always)]
             || PlaneSums::of_at(at, bytes),

@@ -232,6 +232,14 @@ pub struct Running {
     /// The file has no name and goes with the run. Only planes that strips cannot do need it.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub scratch: Option<PathBuf>,
+    /// Time that planes in hand are given when this program is asked to end (seconds) [default: 20]
+    ///
+    /// SIGINT (Ctrl-C), SIGTERM, SIGHUP, SIGXCPU and SIGUSR1 ask. No plane is begun then, and after
+    /// this time those in hand are given up; 0 gives them up at once. A second signal waits for
+    /// nothing. The exit status is 75, and what to type to go on is told.
+    #[arg(long, value_name = "SECONDS", value_parser = values::not_negative)]
+    #[arg(allow_negative_numbers = true)]
+    pub grace: Option<f64>,
     /// How the outputs' bytes get into their files; the bytes are the same
     #[arg(long, value_name = "WAY", value_enum, default_value_t)]
     pub io: IoWord,

@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 
 use mmfits::beam::Beam;
 use mmfits::plan::{Mode, Precision, Rounding, Spec, TargetChoice};
-use mmfits::run::{Existing, Naming, Recovery, Request, Resources, Storage};
+use mmfits::run::{Existing, Naming, Recovery, Request, Resources, Stop, Storage};
 
 use crate::args::{self, Output, Smooth, Target};
 use crate::failure::Failure;
@@ -55,6 +55,7 @@ pub fn build(args: &Smooth) -> Result<Request, Failure> {
         },
         recovery: recovery(&args.running.recovery),
         provenance: Some(command_line(std::env::args_os())),
+        stop: Stop::default(),
     })
 }
 
