@@ -20,14 +20,31 @@ const READ_BYTES: u64 = 256 << 10;
 pub(super) fn begin(prepared: &Prepared) -> Result<(Draft, Journal), Stage> {
     let folder = Folder::of(&prepared.plan.facts.output);
     let mut draft = draft(prepared, &folder)?;
+    // What an earlier run has stored is not lost because this one cannot begin.
+    let keep = prepared.continues && !prepared.recovery.discard;
+    draft.keep(keep);
+    match open(prepared, &folder, &mut draft) {
+        Ok(journal) => Ok((draft, journal)),
+        Err(stage) => {
+            if !keep {
+                // While the lock is held, so that it is no other run's.
+                let _ = folder.remove();
+            }
+            Err(stage)
+        }
+    }
+}
+
+/// All but the planes, and the journal.
+fn open(prepared: &Prepared, folder: &Folder, draft: &mut Draft) -> Result<Journal, Stage> {
     if prepared.recovery.durable {
         draft.make_durable();
     }
     // Also of work gone on with: if the machine failed, they may not have reached the disk.
-    write_parts(&mut draft, prepared)?;
+    write_parts(draft, prepared)?;
     let mut journal = Journal::new(prepared.plan.tasks.len());
     if prepared.continues {
-        know(prepared, &folder, &mut draft, &journal)?;
+        know(prepared, folder, draft, &journal)?;
     }
     if prepared.is_kept() {
         let opening = Opening {
@@ -39,11 +56,11 @@ pub(super) fn begin(prepared: &Prepared) -> Result<(Draft, Journal), Stage> {
         }
         let mut writer = folder.journal("whole", &opening)?;
         if prepared.recovery.durable {
-            writer.make_durable(file(&mut draft, prepared)?)?;
+            writer.make_durable(file(draft, prepared)?)?;
         }
         journal = journal.kept_in(writer);
     }
-    Ok((draft, journal))
+    Ok(journal)
 }
 
 /// The working file. Whatever journal there is goes before the file that it tells of changes.

@@ -32,6 +32,11 @@ pub(super) fn find<'o>(
     outputs.map(find).collect()
 }
 
+/// Whether there is unfinished work of any kind, as far as can be told.
+pub(super) fn is_there(output: &Path) -> bool {
+    part_of(output).symlink_metadata().is_ok() && matches!(Folder::of(output).job(), Ok(Some(_)))
+}
+
 /// Without its working file, or without any plane in it, there is nothing to go on with.
 fn at(output: &Path) -> Result<Option<Earlier>, JournalError> {
     if part_of(output).symlink_metadata().is_err() {
