@@ -260,6 +260,11 @@ impl Stage {
         matches!(self, Self::Map(error) if error.is_changed_input())
     }
 
+    /// Whether planes that counted as stored may be missing on the disk.
+    pub(crate) fn is_lost(&self) -> bool {
+        matches!(self, Self::Output(OutputError::Working { source, .. }) if source.is_lost())
+    }
+
     /// Whether a plane was given up because that was asked for: only a store says so.
     pub(crate) fn is_given_up(&self) -> bool {
         let (Self::Plane(error) | Self::Backend(BackendError::Plane(error))) = self else {

@@ -103,6 +103,13 @@ pub enum MapError {
         /// What the system said.
         source: io::Error,
     },
+    /// What was written at first, and then counted as stored, did not reach the disk.
+    Lost {
+        /// Where.
+        at_bytes: u64,
+        /// What the system said.
+        source: io::Error,
+    },
     /// What was written did not all reach the disk.
     Sync {
         /// What the system said.
@@ -187,6 +194,10 @@ impl fmt::Display for MapError {
                 "was cut short while it was worked on: it ends at byte {at_bytes}"
             ),
             Self::Read { at_bytes, .. } => write!(f, "cannot be read at byte {at_bytes}"),
+            Self::Lost { at_bytes, .. } => write!(
+                f,
+                "did not reach its disk whole; what is missing begins at byte {at_bytes} or later"
+            ),
             Self::Sync { .. } => write!(f, "did not reach its disk whole"),
             Self::Write { at_bytes, .. } => {
                 write!(f, "cannot be written at byte {at_bytes}")
@@ -212,6 +223,12 @@ impl MapError {
             Self::Changed { .. } | Self::ChangedAt { .. } | Self::Replaced | Self::CutShort { .. }
         )
     }
+
+    /// Whether bytes that counted as stored may be missing: nobody knows which, and the page cache
+    /// goes on showing them.
+    pub(crate) fn is_lost(&self) -> bool {
+        matches!(self, Self::Lost { .. } | Self::Sync { .. })
+    }
 }
 
 impl Error for MapError {
@@ -224,6 +241,7 @@ impl Error for MapError {
             | Self::Write { source, .. }
             | Self::Sync { source }
             | Self::Read { source, .. }
+            | Self::Lost { source, .. }
             | Self::Scratch { source, .. } => Some(source),
             Self::NotAFile
             | Self::TooLarge { .. }

@@ -40,6 +40,11 @@ fn open(prepared: &Prepared, folder: &Folder, draft: &mut Draft) -> Result<Journ
     if prepared.recovery.durable {
         draft.make_durable();
     }
+    if prepared.writes_behind {
+        // sync_file_range(2) knows nothing of what the file system notes about them: where its
+        // journal fails, only fdatasync(2) says so.
+        draft.wait_for_disk();
+    }
     // Also of work gone on with: if the machine failed, they may not have reached the disk.
     write_parts(draft, prepared)?;
     let mut journal = Journal::new(prepared.plan.tasks.len());
@@ -56,7 +61,7 @@ fn open(prepared: &Prepared, folder: &Folder, draft: &mut Draft) -> Result<Journ
         }
         let mut writer = folder.journal("whole", &opening)?;
         if prepared.recovery.durable {
-            writer.make_durable(file(draft, prepared)?)?;
+            writer.make_durable(opened_again(prepared)?)?;
         }
         journal = journal.kept_in(writer);
     }
@@ -123,6 +128,14 @@ fn file(draft: &mut Draft, prepared: &Prepared) -> Result<File, Stage> {
         let path = part_of(&prepared.plan.facts.output);
         OutputError::Working { path, source }.into()
     })
+}
+
+/// The working file with a memory of its own for what did not reach the disk: who waits with
+/// another handle, as write-behind does, would have heard of it in its place (fsync(2)).
+fn opened_again(prepared: &Prepared) -> Result<File, Stage> {
+    let path = part_of(&prepared.plan.facts.output);
+    let file = File::options().read(true).write(true).open(path);
+    file.map_err(|error| read_error(prepared, error))
 }
 
 fn read_error(prepared: &Prepared, source: std::io::Error) -> Stage {

@@ -44,9 +44,11 @@ pub(super) fn make(
     let complete = filled
         .and(flushed)
         .and_then(|()| complete(&mut draft, prepared, &journal).map_err(failed));
-    let of_no_use = matches!(&complete, Err(error) if error.stage().is_changed_input());
-    let unfinished = unfinished(prepared, &journal).filter(|_| !of_no_use);
-    draft.keep(unfinished.is_some());
+    let left = |error: Option<&Error>| match error {
+        Some(error) if is_useless(prepared, error) => None,
+        _ => unfinished(prepared, &journal),
+    };
+    draft.keep(left(complete.as_ref().err()).is_some());
     let published = match complete {
         Ok(()) => publish(draft, prepared),
         Err(error) => {
@@ -54,6 +56,7 @@ pub(super) fn make(
             Err(error)
         }
     };
+    let unfinished = left(published.as_ref().err());
     if published.is_ok() || unfinished.is_none() {
         // The output is complete, or it is as if it had never been begun. What cannot be removed
         // is of no harm without its working file.
@@ -72,9 +75,16 @@ fn complete(draft: &mut Draft, prepared: &Prepared, journal: &Journal) -> Result
     Ok(prepared.image.check_unchanged()?)
 }
 
+/// Whether after this failure no run could go on with what is stored: its input is another, or
+/// some of it may be missing.
+fn is_useless(prepared: &Prepared, error: &Error) -> bool {
+    let stage = error.stage();
+    stage.is_changed_input() || (stage.is_lost() && !prepared.recovery.durable)
+}
+
 /// What a failure would leave for a later run.
 fn unfinished(prepared: &Prepared, journal: &Journal) -> Option<Unfinished> {
-    let stored = journal.count();
+    let stored = journal.kept();
     let keeps = prepared.is_kept() && !prepared.recovery.discard && stored > 0;
     keeps.then(|| Unfinished {
         output: prepared.plan.facts.output.clone(),
