@@ -175,14 +175,7 @@ impl fmt::Display for MapError {
                 planned_bytes,
                 found_bytes,
                 later_ns,
-            } => {
-                write!(f, "was changed while it was worked on: it ")?;
-                if planned_bytes != found_bytes {
-                    return write!(f, "has {found_bytes} bytes, and had {planned_bytes}");
-                }
-                let later_s = *later_ns as f64 / 1e9;
-                write!(f, "was written to, and is newer by {later_s} s")
-            }
+            } => changed_text(f, (*planned_bytes, *found_bytes), *later_ns),
             Self::ChangedAt { at_bytes } => write!(
                 f,
                 "was changed while it was worked on: byte {at_bytes} is another than the work was \
@@ -213,6 +206,19 @@ impl fmt::Display for MapError {
             ),
         }
     }
+}
+
+fn changed_text(
+    f: &mut fmt::Formatter<'_>,
+    (planned_bytes, found_bytes): (u64, u64),
+    later_ns: i64,
+) -> fmt::Result {
+    write!(f, "was changed while it was worked on: it ")?;
+    if planned_bytes != found_bytes {
+        return write!(f, "has {found_bytes} bytes, and had {planned_bytes}");
+    }
+    let later_s = later_ns as f64 / 1e9;
+    write!(f, "was written to, and is newer by {later_s} s")
 }
 
 impl MapError {

@@ -36,6 +36,8 @@ pub(super) fn make(
         prepared,
         backend,
         journal: &journal,
+        share: 0..prepared.cube.planes(),
+        block_bytes: None,
         observer,
     };
     let filled = fill(pool, &planes, &mut draft);
@@ -52,6 +54,10 @@ pub(super) fn make(
     let published = match complete {
         Ok(()) => publish(draft, prepared),
         Err(error) => {
+            if left(Some(&error)).is_none() {
+                // While the lock is held, so that it is no other run's.
+                let _ = Folder::of(output).remove();
+            }
             drop(draft);
             Err(error)
         }
@@ -178,24 +184,32 @@ fn gate(journal: &Journal) -> Result<(), Stage> {
 
 /// Headers, kept HDUs and the beam table; the planes come later.
 pub(super) fn write_parts(draft: &mut Draft, prepared: &Prepared) -> Result<(), Stage> {
+    put_parts(prepared, |at, bytes| Ok(draft.write_at(at, bytes)?))
+}
+
+/// The bytes of everything but the planes, and where they belong.
+pub(super) fn put_parts(
+    prepared: &Prepared,
+    mut put: impl FnMut(u64, &[u8]) -> Result<(), Stage>,
+) -> Result<(), Stage> {
     for (part, range) in prepared.extents.parts() {
         match part {
             Part::Kept {
                 input: kept, fill, ..
             } => {
-                copy_kept(draft, &prepared.image.reader()?, (kept, range.start))?;
+                copy_kept(&prepared.image.reader()?, (kept, range.start), &mut put)?;
                 let bytes = kept.end.saturating_sub(kept.start);
                 let padding = padded_bytes(bytes).unwrap_or(bytes) - bytes;
-                draft.write_at(range.end, &[*fill; BLOCK_BYTES][..padding as usize])?;
+                put(range.end, &[*fill; BLOCK_BYTES][..padding as usize])?;
             }
-            Part::Header { .. } => draft.write_at(range.start, &prepared.header.render())?,
+            Part::Header { .. } => put(range.start, &prepared.header.render())?,
             Part::BeamTable { .. } => {
-                draft.write_at(range.start, prepared.table.as_deref().unwrap_or_default())?;
+                put(range.start, prepared.table.as_deref().unwrap_or_default())?;
             }
             // Of work gone on with it is not known to be zero.
             Part::Data { bytes } => {
                 let padding = padded_bytes(*bytes).unwrap_or(*bytes) - bytes;
-                draft.write_at(range.end, &[0; BLOCK_BYTES][..padding as usize])?;
+                put(range.end, &[0; BLOCK_BYTES][..padding as usize])?;
             }
         }
     }
@@ -205,16 +219,16 @@ pub(super) fn write_parts(draft: &mut Draft, prepared: &Prepared) -> Result<(), 
 /// Copies an HDU as it is; `at` is where it goes. It is read by position: a map that was cut short
 /// would have the writing of it fail.
 fn copy_kept(
-    draft: &mut Draft,
     reader: &Reader,
     (kept, at): (&Range<u64>, u64),
+    mut put: impl FnMut(u64, &[u8]) -> Result<(), Stage>,
 ) -> Result<(), Stage> {
     let mut buffer = vec![0; COPY_BYTES as usize];
     for start in kept.clone().step_by(COPY_BYTES as usize) {
         let length = (kept.end - start).min(COPY_BYTES) as usize;
         let bytes = &mut buffer[..length];
         reader.read_at(start, bytes)?;
-        draft.write_at(at + (start - kept.start), bytes)?;
+        put(at + (start - kept.start), bytes)?;
     }
     Ok(())
 }
