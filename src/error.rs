@@ -265,7 +265,14 @@ impl Stage {
 
     /// Whether it is an input that is not what it was.
     pub(crate) fn is_changed_input(&self) -> bool {
-        matches!(self, Self::Map(error) if error.is_changed_input())
+        match self {
+            Self::Map(error) => error.is_changed_input(),
+            // It has ended too soon.
+            Self::Plane(error) | Self::Backend(BackendError::Plane(error)) => {
+                matches!(error, PlaneError::Read { kind, .. } if *kind == ErrorKind::UnexpectedEof)
+            }
+            _ => false,
+        }
     }
 
     /// Whether planes that counted as stored may be missing on the disk.
@@ -296,6 +303,8 @@ impl Stage {
             Self::Journal(JournalError::Mismatch { .. }) => Blame::Mismatch,
             Self::Journal(error) if error.is_request() => Blame::Request,
             Self::Journal(_) => Blame::Machine,
+            Self::Plane(PlaneError::Read { .. })
+            | Self::Backend(BackendError::Plane(PlaneError::Read { .. })) => Blame::Input,
             Self::Backend(_) | Self::Threads(_) | Self::Plane(PlaneError::Store { .. }) => {
                 Blame::Machine
             }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use fits_layout::{Bitpix, Cube, Hdu, HduKind, Header, Layout};
+use fits_layout::{Bitpix, CARD_BYTES, Cube, Hdu, HduKind, Header, Layout};
 
 use crate::beam::source::{BeamFrom, Question, Resolved, resolve};
 use crate::error::{Error, InputError, Stage};
@@ -204,8 +204,19 @@ impl Image {
     /// It was changed, or nobody can tell.
     pub(crate) fn check_unchanged(&self) -> Result<(), MapError> {
         let reader = self.reader()?;
+        const CARDS: usize = 40;
+        // Without a copy of a header, which may be megabytes.
+        let mut bytes = [0; CARDS * CARD_BYTES];
         for hdu in &self.layout.hdus {
-            reader.expect(hdu.header_range().start, &hdu.header().render())?;
+            let mut at = hdu.header_range().start;
+            for cards in hdu.header().cards().chunks(CARDS) {
+                for (bytes, card) in bytes.chunks_exact_mut(CARD_BYTES).zip(cards) {
+                    bytes.copy_from_slice(card.as_bytes());
+                }
+                let bytes = bytes.get(..cards.len() * CARD_BYTES).unwrap_or_default();
+                reader.expect(at, bytes)?;
+                at = at.saturating_add(bytes.len() as u64);
+            }
         }
         Ok(())
     }

@@ -32,7 +32,7 @@ use mmfits::kernel::PixelCovariance;
 use mmfits::plan::{Edge, FilePlan, NanRule, Precision, Spec, TargetChoice, Task};
 use mmfits::plane::{Codec, PlaneMut, PlaneRef};
 use mmfits::progress::Observer;
-use mmfits::run::{Request, Resources, prepare};
+use mmfits::run::{Io, Request, Resources, Storage, prepare};
 
 use support::*;
 
@@ -201,7 +201,7 @@ impl Observer for Together {
     }
 }
 
-fn request(input: PathBuf, kind: &Kind, threads: usize) -> Request {
+fn request(input: PathBuf, kind: &Kind, (threads, io): (usize, Io)) -> Request {
     let [bmaj, bmin, bpa] = kind.target;
     let target = TargetBeam::new(bmaj, bmin, bpa).unwrap();
     Request {
@@ -215,14 +215,19 @@ fn request(input: PathBuf, kind: &Kind, threads: usize) -> Request {
             threads: Some(threads),
             ..Resources::default()
         },
+        storage: Storage {
+            io,
+            ..Storage::default()
+        },
         ..Request::default()
     }
 }
 
 /// Calls of the allocator between the moment when every lane had stored a plane and the last one.
-fn calls_for_planes(kind: &Kind, planes: usize, threads: usize) -> (u64, u64) {
+fn calls_for_planes(kind: &Kind, planes: usize, (threads, io): (usize, Io)) -> (u64, u64) {
     let folder = tempfile::tempdir().unwrap();
-    let request = request(write_cube(folder.path(), kind, planes), kind, threads);
+    let cube = write_cube(folder.path(), kind, planes);
+    let request = request(cube, kind, (threads, io));
     let job = prepare(&request).unwrap();
     let lanes = job.files().next().unwrap().lanes;
     assert_eq!(lanes, threads, "{}", kind.name);
@@ -237,10 +242,11 @@ fn calls_for_planes(kind: &Kind, planes: usize, threads: usize) -> (u64, u64) {
 #[test]
 fn planes_of_a_job_allocate_nothing() {
     let _alone = ALONE.lock().unwrap();
-    for threads in [1, 3] {
+    // Mapped, and read and written by position.
+    for (threads, io) in [(1, Io::Map), (3, Io::Map), (1, Io::Write), (3, Io::Write)] {
         for kind in &KINDS {
-            let (some, whole) = calls_for_planes(kind, 10, threads);
-            let (more, twice) = calls_for_planes(kind, 40, threads);
+            let (some, whole) = calls_for_planes(kind, 10, (threads, io));
+            let (more, twice) = calls_for_planes(kind, 40, (threads, io));
             println!(
                 "{}, {threads} threads: {some} and {more} while at work, {whole} and {twice} in all",
                 kind.name
@@ -274,7 +280,7 @@ fn planes_of_one_lane_of_three_threads_allocate_next_to_nothing() {
     let _alone = ALONE.lock().unwrap();
     for kind in KINDS.iter().take(5) {
         let folder = tempfile::tempdir().unwrap();
-        let mut request = request(write_cube(folder.path(), kind, 40), kind, 3);
+        let mut request = request(write_cube(folder.path(), kind, 40), kind, (3, Io::Auto));
         let least = (1..)
             .map(|step| step << 14)
             .find(|&bytes| {
@@ -401,7 +407,7 @@ fn the_kinds_are_what_they_are_called() {
     let _alone = ALONE.lock().unwrap();
     let folder = tempfile::tempdir().unwrap();
     for kind in &KINDS {
-        let request = request(write_cube(folder.path(), kind, 2), kind, 1);
+        let request = request(write_cube(folder.path(), kind, 2), kind, (1, Io::Auto));
         let job = prepare(&request).unwrap();
         let plan = job.files().next().unwrap();
         let expected = match kind.name {

@@ -134,7 +134,7 @@ fn bytes_may_lie_at_any_address() {
         let bytes = &memory[offset..offset + samples.len()];
         let plane = PlaneRef::new(bytes, 4, 3, Codec::plain(Bitpix::F32)).expect("a plane");
         assert_eq!(
-            plane.row_bytes(2).expect("a row").as_ptr(),
+            plane.mapped_row(2).expect("a row").as_ptr(),
             bytes[32..].as_ptr()
         );
         let mut values = [0.0_f32; 4];

@@ -158,6 +158,30 @@ fn a_cut_before_the_work_is_the_inputs() {
     }
 }
 
+/// Read by position it is an error, where a map has a signal.
+#[test]
+fn an_input_that_is_cut_short_under_way_is_told_with_its_plane() {
+    let (folder, inputs) = folder(1);
+    let storage = Storage {
+        io: Io::Write,
+        ..Storage::default()
+    };
+    let plane_bytes = 4 * (cubes::SIZE[0] * cubes::SIZE[1]) as u64;
+    // In row 7 of plane 3.
+    let kept = 2880 + 3 * plane_bytes + 7 * 4 * cubes::SIZE[0] as u64 + 10;
+    let cut = || writable(&inputs[0]).set_len(kept).unwrap();
+    let error = run_with(&request(&inputs, storage), 2, cut).unwrap_err();
+    assert_eq!(error.path(), Some(&*inputs[0]));
+    assert_eq!((error.plane(), error.blame()), (Some(3), Blame::Input));
+    let row = 7 * 4 * cubes::SIZE[0];
+    let told = format!("cannot be read at byte {row} of the plane");
+    let error: &dyn std::error::Error = &error;
+    let levels = std::iter::successors(error.source(), |error| error.source());
+    let text: Vec<String> = levels.map(ToString::to_string).collect();
+    assert!(text.join(": ").contains(&told), "{text:?}");
+    assert_eq!(names(folder.path()), ["0.fits"]);
+}
+
 /// Eight blocks behind a header.
 fn extension() -> Vec<u8> {
     let cards = [

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use fits_layout::{Header, checksum};
 use mmfits::beam::Beam;
 use mmfits::output::{Existing, NewImage};
-use mmfits::plan::{ColumnMethod, Convolution, Edge, NanRule, Spec, TargetChoice, Task};
+use mmfits::plan::{ColumnMethod, Convolution, Edge, NanRule, Precision, Spec, TargetChoice, Task};
 use mmfits::progress::Observer;
 use mmfits::run::{Io, Request, Resources, Storage, When, prepare};
 
@@ -157,6 +157,22 @@ fn input(folder: &Path) -> PathBuf {
     let path = folder.join("cube.fits");
     cube(&path);
     path
+}
+
+/// In another precision no sample is passed on as it stands: rows go through the codec.
+#[test]
+fn converted_samples_are_the_same_whichever_way_they_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = input(folder.path());
+    for nan in [NanRule::Keep, NanRule::Racs] {
+        let mut spec = spec(Edge::Wrap, nan);
+        spec.precision = Some(Precision::F64);
+        let expected = bytes_of(&input, &spec, Storage::default(), 1);
+        for (storage, threads) in storages().zip([1, 2, 3, 2, 1, 3]) {
+            let found = bytes_of(&input, &spec, storage, threads);
+            assert!(found == expected, "{nan:?} {storage:?} {threads} threads");
+        }
+    }
 }
 
 #[test]

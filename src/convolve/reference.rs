@@ -50,8 +50,10 @@ impl Lane for ReferenceLane {
         check(convolution, &source, &slot)?;
         let mut pixels = Vec::with_capacity(source.nx() * source.ny());
         let mut row = vec![0.0; source.nx()];
+        // No sample is larger than this.
+        let mut stored = vec![0; source.nx() * size_of::<f64>()];
         for y in 0..source.ny() {
-            source.read_row(y, &mut row)?;
+            source.read_row_in(y, &mut row, &mut stored)?;
             pixels.extend_from_slice(&row);
         }
         let smoothed = convolve(&pixels, source.nx(), convolution);

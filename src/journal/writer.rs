@@ -64,9 +64,16 @@ pub struct Writer {
     /// How many records wait, and how many are written.
     waiting: u64,
     written: u64,
-    /// A write failed. What would follow it could not be read; and the system tells only once that
-    /// bytes did not reach the disk.
-    failed: bool,
+    /// The first write that failed, of planes or of records. What would follow it could not be read;
+    /// and the system tells only once that bytes did not reach the disk.
+    failed: Option<(What, io::Error)>,
+}
+
+/// What a write was of.
+#[derive(Clone, Copy, Debug)]
+enum What {
+    Planes,
+    Records,
 }
 
 /// What waits until it is on the disk.
@@ -96,7 +103,7 @@ impl Writer {
             durable: None,
             waiting: 0,
             written: 0,
-            failed: false,
+            failed: None,
         })
     }
 
@@ -149,14 +156,18 @@ impl Writer {
         if self.records.is_empty() {
             return Ok(());
         }
-        let written = self.write_records();
-        self.records.clear();
         let count = std::mem::take(&mut self.waiting);
-        match written {
-            Ok(()) => self.written += count,
-            Err(_) => self.failed = true,
+        if self.failed.is_none() {
+            match self.write_records() {
+                Ok(()) => self.written += count,
+                Err(failure) => self.failed = Some(failure),
+            }
         }
-        written
+        self.records.clear();
+        match &self.failed {
+            None => Ok(()),
+            Some((what, error)) => Err(self.failure(*what, again(error))),
+        }
     }
 
     /// How many records are written.
@@ -164,27 +175,36 @@ impl Writer {
         self.written
     }
 
-    fn write_records(&mut self) -> Result<(), JournalError> {
-        if self.failed {
-            let earlier = io::Error::other("an earlier write failed");
-            return Err(self.failed(earlier));
-        }
+    fn write_records(&mut self) -> Result<(), (What, io::Error)> {
         if let Some(durable) = &self.durable {
             let synced = durable.data.sync_data();
-            synced.map_err(|source| JournalError::Data { source })?;
+            synced.map_err(|error| (What::Planes, error))?;
         }
         let written = self.file.write_all(&self.records);
         let written = written.and_then(|()| match &self.durable {
             Some(_) => self.file.sync_data(),
             None => Ok(()),
         });
-        written.map_err(|source| self.failed(source))
+        written.map_err(|error| (What::Records, error))
+    }
+
+    fn failure(&self, what: What, source: io::Error) -> JournalError {
+        match what {
+            What::Planes => JournalError::Data { source },
+            What::Records => self.failed(source),
+        }
     }
 
     fn failed(&self, source: io::Error) -> JournalError {
         let path = self.path.clone();
         JournalError::Write { path, source }
     }
+}
+
+/// The same error once more.
+fn again(error: &io::Error) -> io::Error {
+    let number = error.raw_os_error();
+    number.map_or_else(|| error.kind().into(), io::Error::from_raw_os_error)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::path::Path;
 use super::{FileId, FileStamp, MapError, Source};
 
 /// Compared at once.
-const PIECE_BYTES: usize = 16 << 10;
+const PIECE_BYTES: usize = 4 << 10;
 
 /// A mapped input, opened once more.
 #[derive(Debug)]

@@ -51,6 +51,15 @@ pub enum PlaneError {
         /// Samples in a row and rows that would be right.
         expected: (usize, usize),
     },
+    /// Rows of an input plane could not be read.
+    Read {
+        /// Where, in the plane.
+        at_bytes: u64,
+        /// What kind of failure it was.
+        kind: io::ErrorKind,
+        /// What the system called it.
+        os_error: Option<i32>,
+    },
     /// Rows of an output plane could not be stored.
     Store {
         /// Where, in the plane.
@@ -96,6 +105,14 @@ impl fmt::Display for PlaneError {
                 "a plane of {} x {} samples where {} x {} were expected",
                 found.0, found.1, expected.0, expected.1
             ),
+            Self::Read {
+                at_bytes,
+                kind,
+                os_error,
+            } => {
+                let error = os_error.map_or(io::Error::from(kind), io::Error::from_raw_os_error);
+                write!(f, "cannot be read at byte {at_bytes} of the plane: {error}")
+            }
             Self::Store {
                 at_bytes,
                 kind,

@@ -160,6 +160,7 @@ impl<'a> PlaneMut<'a> {
         self.fill_bytes(at..at + self.row_bytes, |piece_at, piece| {
             let first = (piece_at - at) / size;
             encode(bitpix, &values[first..first + piece.len() / size], piece);
+            Ok(())
         })
     }
 
@@ -169,7 +170,10 @@ impl<'a> PlaneMut<'a> {
     /// [`PlaneError::Store`] if it could not be stored.
     pub fn fill_blank(&mut self) -> Result<(), PlaneError> {
         let bitpix = self.bitpix;
-        self.fill_pieces(|_, piece| fill_blank(bitpix, piece))
+        self.fill_pieces(|_, piece| {
+            fill_blank(bitpix, piece);
+            Ok(())
+        })
     }
 
     /// Cuts the plane into bands of `rows` rows (the last may have fewer), first row first, each
@@ -249,7 +253,7 @@ impl<'a> PlaneMut<'a> {
     /// with the place of its first byte.
     pub(super) fn fill_pieces(
         &mut self,
-        fill: impl FnMut(usize, &mut [u8]),
+        fill: impl FnMut(usize, &mut [u8]) -> Result<(), PlaneError>,
     ) -> Result<(), PlaneError> {
         self.fill_bytes(0..self.row_bytes * self.ny, fill)
     }
@@ -257,7 +261,7 @@ impl<'a> PlaneMut<'a> {
     fn fill_bytes(
         &mut self,
         range: Range<usize>,
-        mut fill: impl FnMut(usize, &mut [u8]),
+        mut fill: impl FnMut(usize, &mut [u8]) -> Result<(), PlaneError>,
     ) -> Result<(), PlaneError> {
         let (mut at, phase) = (range.start, self.phase());
         while at < range.end {
@@ -269,7 +273,7 @@ impl<'a> PlaneMut<'a> {
             match &mut self.place {
                 Place::Memory(bytes, store) => {
                     let bytes = bytes.get_mut(piece).unwrap_or_default();
-                    fill(at, bytes);
+                    fill(at, bytes)?;
                     if let Some(store) = store {
                         let filled = store.filled(place, bytes);
                         filled.map_err(|error| refused(place, &error))?;
@@ -278,7 +282,7 @@ impl<'a> PlaneMut<'a> {
                 Place::Elsewhere(store) => {
                     let mut room = [0; PIECE_BYTES];
                     let room = &mut room[..piece.len()];
-                    fill(at, room);
+                    fill(at, room)?;
                     put(*store, place, room)?;
                 }
             }

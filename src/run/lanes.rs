@@ -10,13 +10,14 @@ use rayon::ThreadPool;
 use crate::convolve::{Backend, Lane, Workload};
 use crate::error::{Bug, Error, Stage};
 use crate::journal::{Journal, Record};
-use crate::map::{Slot, Touch};
+use crate::map::{Reader, Slot, Touch};
 use crate::output::name::part_of;
 use crate::plan::{FilePlan, Task};
 use crate::plane::PlaneMut;
 use crate::progress::Observer;
 use crate::run::behind::WriteBehind;
 use crate::run::prepare::Prepared;
+use crate::run::rows::{self, Rows};
 use crate::run::scratch;
 use crate::run::store::{Edges, PlaneStore};
 
@@ -50,6 +51,8 @@ struct Work<'w, 's> {
     workload: Workload,
     queue: Queue<'s>,
     touch: Touch,
+    /// The input, if it is read by position.
+    reader: Option<Reader>,
     behind: Option<&'w WriteBehind<'w>>,
     stop: AtomicBool,
 }
@@ -64,10 +67,12 @@ impl Planes<'_> {
         behind: Option<&WriteBehind<'_>>,
     ) -> Result<(), Error> {
         let plan = &self.prepared.plan;
+        let reader = rows::reader(self.prepared).map_err(|stage| self.failed(stage))?;
         let work = Work {
             workload: workload(plan),
             queue: Mutex::new(slots.into_iter()),
             touch: Touch::by_threads(pool.current_num_threads()),
+            reader,
             behind,
             stop: AtomicBool::new(false),
         };
@@ -144,7 +149,9 @@ impl Planes<'_> {
         work: &Work<'_, '_>,
     ) -> Result<(), Stage> {
         let plan = &self.prepared.plan;
-        let input = self.prepared.image.plane_stages(plane as u64)?;
+        let image = &self.prepared.image;
+        let rows = Rows::of(work.reader.as_ref(), image, plane as u64);
+        let input = rows::plane(image, plane as u64, rows.as_ref())?;
         let bytes = slot.len_bytes();
         let (place, memory) = slot.into_parts();
         let range = place.start()..place.start().saturating_add(bytes);

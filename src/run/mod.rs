@@ -12,6 +12,7 @@ mod machine;
 mod parts;
 mod prepare;
 mod recovery;
+mod rows;
 mod scratch;
 mod share;
 mod stop;

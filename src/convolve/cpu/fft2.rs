@@ -65,7 +65,7 @@ impl<T: Real> Transform<'_, T> {
         load: L,
     ) -> Result<(), BackendError>
     where
-        L: Fn(usize, &mut [T], &mut usize) -> Result<bool, BackendError> + Sync,
+        L: Fn(usize, (&mut [T], &mut [u8]), &mut usize) -> Result<bool, BackendError> + Sync,
     {
         let round = BAND_ROWS * workers.len();
         for (number, notes) in notes[..self.ny].chunks_mut(round).enumerate() {
@@ -84,7 +84,7 @@ impl<T: Real> Transform<'_, T> {
         load: &L,
     ) -> Result<(), BackendError>
     where
-        L: Fn(usize, &mut [T], &mut usize) -> Result<bool, BackendError> + Sync,
+        L: Fn(usize, (&mut [T], &mut [u8]), &mut usize) -> Result<bool, BackendError> + Sync,
     {
         let band = |(number, (worker, notes)): (usize, (&mut Worker<T>, &mut [usize]))| {
             for (r, note) in notes.iter_mut().enumerate() {
@@ -119,17 +119,18 @@ impl<T: Real> Transform<'_, T> {
         row.copy_within(self.nx..end, 0);
     }
 
-    /// Loads and transforms row `r` of a worker's band.
+    /// Loads and transforms row `r` of a worker's band. `load` gets the pixels, and room for their
+    /// stored bytes.
     pub fn load_row(
         &self,
         worker: &mut Worker<T>,
         r: usize,
-        load: impl FnOnce(&mut [T]) -> Result<bool, BackendError>,
+        load: impl FnOnce((&mut [T], &mut [u8])) -> Result<bool, BackendError>,
     ) -> Result<(), BackendError> {
         let width = self.grid.half_columns();
         let bins = &mut worker.band[r * width..(r + 1) * width];
         let row = &mut worker.row[..self.grid.nx];
-        if !load(self.pixels(row))? {
+        if !load((self.pixels(row), &mut worker.stored))? {
             bins.fill(Complex::default());
             return Ok(());
         }

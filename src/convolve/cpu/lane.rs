@@ -183,8 +183,8 @@ impl<T: Real> Pass<'_, T> {
             ..
         } = &mut *self.buffers;
         self.transform
-            .forward(workers, spectrum, row_blanks, |y, row, blanks| {
-                *blanks = samples::load(Isa::best(), &source, y, row)?;
+            .forward(workers, spectrum, row_blanks, |y, (row, stored), blanks| {
+                *blanks = samples::load(Isa::best(), (&source, y), row, stored)?;
                 Ok(*blanks < row.len())
             })?;
         Ok(row_blanks.iter().take(source.ny()).sum())
@@ -208,14 +208,18 @@ impl<T: Real> Pass<'_, T> {
             workers,
             ..
         } = &mut *self.buffers;
-        self.transform
-            .forward(workers, mask_spectrum, row_blanks, |y, row, blanks| {
+        self.transform.forward(
+            workers,
+            mask_spectrum,
+            row_blanks,
+            |y, (row, stored), blanks| {
                 if *blanks > 0 {
-                    source.read_row(y, row)?;
+                    source.read_row_in(y, row, stored)?;
                     blank::mark_blanks(row);
                 }
                 Ok(*blanks > 0)
-            })?;
+            },
+        )?;
         self.transform.columns(workers, mask_spectrum, &transfer)
     }
 
@@ -305,6 +309,7 @@ impl<T: Real> Rows<'_, T> {
             row,
             other_row,
             row_scratch,
+            stored,
             ..
         } = worker;
         self.transform.inverse_row(band, r, row, row_scratch)?;
@@ -320,7 +325,7 @@ impl<T: Real> Rows<'_, T> {
             }
         } else if blanks > 0 {
             let room = &mut other_row[..self.transform.nx];
-            samples::keep(Isa::best(), (&self.source, y), values, room)?;
+            samples::keep(Isa::best(), (&self.source, y), values, (room, stored))?;
         }
         Ok(())
     }

@@ -101,7 +101,7 @@ struct WorkerLayout {
     column: usize,
     strip: usize,
     column_scratch: usize,
-    /// Bytes of the longest row of a slot; zero if there is no plane.
+    /// Bytes of the longest row of a slot, and of any input; zero if there is no plane.
     stored_row_bytes: usize,
 }
 
@@ -208,7 +208,9 @@ impl<T: Real> Layout<T> {
         let shared = spectra.checked_add(self.table)?;
         let values = self.workers.checked_mul(each)?.checked_add(shared)?;
         let flags = self.row_blanks.checked_mul(size_of::<usize>())?;
-        let pens = Pen::bytes_for(worker.stored_row_bytes).checked_mul(self.workers)?;
+        let pens = Pen::bytes_for(worker.stored_row_bytes);
+        let pens = pens.checked_add(worker.stored_row_bytes)?;
+        let pens = pens.checked_mul(self.workers)?;
         let bytes = values.checked_mul(size_of::<V>())?.checked_add(flags)?;
         u64::try_from(bytes.checked_add(pens)?).ok()
     }
@@ -273,6 +275,7 @@ impl WorkerLayout {
             strip: zeros(self.strip)?,
             column_scratch: zeros(self.column_scratch)?,
             pen: Pen::new(self.stored_row_bytes)?,
+            stored: zeros(self.stored_row_bytes)?,
         })
     }
 }
@@ -313,6 +316,8 @@ pub(super) struct Worker<T> {
     pub column_scratch: Vec<Complex<T>>,
     /// Gathers rows for slots that are written by position.
     pub pen: Pen,
+    /// A row as it is stored in the input, for inputs that are read by position.
+    pub stored: Vec<u8>,
 }
 
 impl<T> Buffers<T> {
@@ -332,6 +337,7 @@ impl<T> Worker<T> {
             + bytes_of(&self.strip)
             + bytes_of(&self.column_scratch)
             + self.pen.bytes()
+            + bytes_of(&self.stored)
             + real.into_iter().map(bytes_of).sum::<usize>()
     }
 }

@@ -17,46 +17,47 @@ const LINES_AHEAD: usize = 256;
 const COUNTED: usize = 1024;
 
 /// Reads row `y` of a plane into `row`, makes what is not finite zero, and says how many such
-/// values there were.
+/// values there were. `room` is for the stored bytes of a row that is no memory.
 pub(super) fn load<T: Real>(
     isa: Isa,
-    source: &PlaneRef<'_>,
-    y: usize,
+    (source, y): (&PlaneRef<'_>, usize),
     row: &mut [T],
+    room: &mut [u8],
 ) -> Result<usize, PlaneError> {
     if is_plain::<T>(source) && row.len() == source.nx() {
-        let stored = source.row_bytes(y)?;
+        let stored = source.row_bytes(y, room)?;
         if let Some(blanks) = load_plain(isa, stored, row) {
             foresee(source, y + 1);
             return Ok(blanks);
         }
     }
-    source.read_row(y, row)?;
+    source.read_row_in(y, row, room)?;
     Ok(blank::zero_blanks(row))
 }
 
 /// Tells the cache of the beginning of row `y`, if there is one.
 fn foresee(source: &PlaneRef<'_>, y: usize) {
-    let next = source.row_bytes(y).unwrap_or_default();
+    let next = source.mapped_row(y).unwrap_or_default();
     for line in next.chunks(CACHE_LINE_BYTES).take(LINES_AHEAD) {
         will_read(line.as_ptr());
     }
 }
 
-/// Makes `smoothed` blank where row `y` of the plane is; `room` is for a row of it.
+/// Makes `smoothed` blank where row `y` of the plane is; there is room for a row of it, and as in
+/// [`load`].
 pub(super) fn keep<T: Real>(
     isa: Isa,
     (source, y): (&PlaneRef<'_>, usize),
     smoothed: &mut [T],
-    room: &mut [T],
+    (room, stored): (&mut [T], &mut [u8]),
 ) -> Result<(), PlaneError> {
     if is_plain::<T>(source) && smoothed.len() == source.nx() {
-        let stored = source.row_bytes(y)?;
+        let stored = source.row_bytes(y, stored)?;
         if keep_plain(isa, stored, smoothed).is_some() {
             return Ok(());
         }
     }
-    source.read_row(y, room)?;
+    source.read_row_in(y, room, stored)?;
     blank::keep(smoothed, room);
     Ok(())
 }
@@ -236,10 +237,14 @@ mod tests {
             blank::keep(&mut kept, &values);
             for isa in [Isa::PORTABLE, Isa::best()] {
                 let mut row = vec![T::BLANK; nx];
-                assert_eq!(load(isa, &source, 0, &mut row), Ok(blanks), "{isa:?} {nx}");
+                assert_eq!(
+                    load(isa, (&source, 0), &mut row, &mut []),
+                    Ok(blanks),
+                    "{isa:?} {nx}"
+                );
                 assert_eq!(bits(&row), bits(&zeroed), "{isa:?} {nx}");
                 let mut row = vec![T::ONE; nx];
-                keep(isa, (&source, 0), &mut row, &mut []).unwrap();
+                keep(isa, (&source, 0), &mut row, (&mut [], &mut [])).unwrap();
                 assert_eq!(bits(&row), bits(&kept), "{isa:?} {nx}");
                 let mut written = vec![1; shifted.len()];
                 let mut slot = PlaneMut::new(&mut written[1..], nx, 1, T::BITPIX).unwrap();
@@ -260,9 +265,17 @@ mod tests {
         let bytes = [0; 12];
         let source = PlaneRef::new(&bytes, 3, 1, Codec::plain(Bitpix::F32)).unwrap();
         let isa = Isa::best();
-        assert!(load(isa, &source, 0, &mut [0.0_f32; 2]).is_err());
-        assert!(load(isa, &source, 1, &mut [0.0_f32; 3]).is_err());
-        assert!(keep(isa, (&source, 0), &mut [0.0_f32; 4], &mut [0.0; 4]).is_err());
+        assert!(load(isa, (&source, 0), &mut [0.0_f32; 2], &mut []).is_err());
+        assert!(load(isa, (&source, 1), &mut [0.0_f32; 3], &mut []).is_err());
+        assert!(
+            keep(
+                isa,
+                (&source, 0),
+                &mut [0.0_f32; 4],
+                (&mut [0.0; 4], &mut [])
+            )
+            .is_err()
+        );
         let mut bytes = [0; 12];
         let mut slot = PlaneMut::new(&mut bytes, 3, 1, Bitpix::F32).unwrap();
         assert!(store(isa, &[0.0_f32; 2], (&mut slot, 0), &mut pen()).is_err());
@@ -279,9 +292,9 @@ mod tests {
         };
         let source = PlaneRef::new(&bytes, 3, 1, codec).unwrap();
         let (mut row, mut room) = ([0.0_f32; 3], [0.0; 3]);
-        assert_eq!(load(Isa::best(), &source, 0, &mut row), Ok(1));
+        assert_eq!(load(Isa::best(), (&source, 0), &mut row, &mut []), Ok(1));
         assert_eq!(row, [65534.0, 6.0, 0.0]);
-        keep(Isa::best(), (&source, 0), &mut row, &mut room).unwrap();
+        keep(Isa::best(), (&source, 0), &mut row, (&mut room, &mut [])).unwrap();
         assert_eq!(row.map(f32::is_nan), [false, false, true]);
         let mut bytes = [0; 24];
         let mut slot = PlaneMut::new(&mut bytes, 3, 1, Bitpix::F64).unwrap();

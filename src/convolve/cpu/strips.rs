@@ -128,7 +128,7 @@ impl<T: Real> StripPass<'_, T> {
         };
         let row = &mut worker.row[..self.source.nx()];
         for y in 0..self.source.ny() {
-            let blanks = samples::load(Isa::best(), &self.source, y, row)?;
+            let blanks = samples::load(Isa::best(), (&self.source, y), row, &mut worker.stored)?;
             survey.finite |= blanks < row.len();
             survey.blank |= blanks > 0;
             if survey.finite && survey.blank {
@@ -199,9 +199,9 @@ impl<T: Real> StripPass<'_, T> {
         let rows: [_; BAND_ROWS] = std::array::from_fn(|r| self.source_row(band.first + place + r));
         let mut blanks = [0; BAND_ROWS];
         for (r, (row, blanks)) in rows.into_iter().zip(&mut blanks).enumerate() {
-            self.transform.load_row(worker, r, |pixels| {
+            self.transform.load_row(worker, r, |(pixels, stored)| {
                 let Some(y) = row else { return Ok(false) };
-                *blanks = samples::load(Isa::best(), &self.source, y, pixels)?;
+                *blanks = samples::load(Isa::best(), (&self.source, y), pixels, stored)?;
                 Ok(*blanks < pixels.len())
             })?;
             let own = (place + r).checked_sub(self.strips.halo);
@@ -214,11 +214,11 @@ impl<T: Real> StripPass<'_, T> {
             return Ok(());
         }
         for (r, (row, blanks)) in rows.into_iter().zip(blanks).enumerate() {
-            self.transform.load_row(worker, r, |pixels| {
+            self.transform.load_row(worker, r, |(pixels, stored)| {
                 let Some(y) = row.filter(|_| blanks > 0) else {
                     return Ok(false);
                 };
-                self.source.read_row(y, pixels)?;
+                self.source.read_row_in(y, pixels, stored)?;
                 blank::mark_blanks(pixels);
                 Ok(true)
             })?;

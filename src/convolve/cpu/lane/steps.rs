@@ -67,7 +67,7 @@ fn copy<T: Real>(
             band.begin_rows(rows.clone())?;
             for y in rows.clone() {
                 let row = &mut worker.row[..source.nx()];
-                samples::load(Isa::best(), source, first + y, row)?;
+                samples::load(Isa::best(), (source, first + y), row, &mut worker.stored)?;
                 samples::store(Isa::best(), row, (&mut band, y), &mut worker.pen)?;
             }
             band.end_rows(rows, &mut worker.pen)?;
