@@ -24,7 +24,8 @@ impl Source {
     ///
     /// The caller gives its word that nobody changes or shortens the file while it is mapped:
     /// changed bytes would change under the slices handed out, and bytes cut off would end the
-    /// process with SIGBUS. What a program can say then is in [`guard`](super::guard).
+    /// process with SIGBUS. What a program can say then is in [`guard`](super::guard); a
+    /// [`Reader`](super::Reader) has errors instead.
     ///
     /// # Errors
     /// [`MapError::Open`], [`MapError::NotAFile`], [`MapError::TooLarge`], [`MapError::Map`].

@@ -23,7 +23,8 @@ pub enum Io {
     Auto,
     /// Mapped: bytes are made where they belong.
     Map,
-    /// Written by position, from small buffers.
+    /// Written by position, from small buffers; and the planes of the input are read by position, so
+    /// that one that is cut short or fails is an error and never a signal.
     Write,
 }
 
