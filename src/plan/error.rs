@@ -62,6 +62,8 @@ pub enum PlanError {
     },
     /// The kernel is wider than any transform could be.
     KernelTooWide {
+        /// Whether the target was the user's own, rather than what the beams have in common.
+        asked_for: bool,
         /// Its width along one axis, px.
         fwhm_px: f64,
         /// The image's length along it, px.
@@ -111,7 +113,10 @@ impl PlanError {
             } | Self::Unreachable { .. }
                 | Self::Common { .. }
                 | Self::RefChannel { .. }
-                | Self::KernelTooWide { .. }
+                | Self::KernelTooWide {
+                    asked_for: true,
+                    ..
+                }
         )
     }
 }
@@ -163,7 +168,9 @@ impl fmt::Display for PlanError {
                 "there is no channel {asked} to take as reference; channels are 0 to {}",
                 channels.saturating_sub(1)
             ),
-            Self::KernelTooWide { fwhm_px, length } => write!(
+            Self::KernelTooWide {
+                fwhm_px, length, ..
+            } => write!(
                 f,
                 "a kernel of {fwhm_px:.3e} px beside an image of {length} px is wider than any \
                  transform can be"
