@@ -26,8 +26,8 @@ const PROCESS_BYTES: u64 = 1 << 20;
 /// What a thread takes: the pages of its stack that are touched, and its allocator's.
 const THREAD_BYTES: u64 = 64 << 10;
 
-/// Transforms whose tables take no more than this are planned at once, so that a refusal can say
-/// exactly what is needed.
+/// Transforms whose tables take no more than this, and no more than a quarter of what is allowed,
+/// are planned at once, so that a refusal can say exactly what is needed.
 const SMALL_TABLES_BYTES: u64 = 64 << 20;
 
 /// As long as a thread's share of the lanes is below this, each thread has a plane of its own;
@@ -234,7 +234,8 @@ impl<'a> Tuning<'a> {
         let lane = self.backend.least_lane_bytes(&self.workload);
         let lent = resources.scratch.as_ref().map_or(0, |_| spectra);
         let least_bytes = sum([self.fixed_bytes, lane.saturating_sub(lent)]);
-        if self.table_bytes <= SMALL_TABLES_BYTES || least_bytes <= resources.ceiling_bytes() {
+        let small = SMALL_TABLES_BYTES.min(resources.ceiling_bytes() / 4);
+        if self.table_bytes <= small || least_bytes <= resources.ceiling_bytes() {
             return Ok(());
         }
         Err(PlanError::Memory {

@@ -17,8 +17,8 @@
 
 mod command;
 mod file;
-mod mutated;
 mod mutate;
+mod mutated;
 mod random;
 mod readers;
 mod seeds;

@@ -14,7 +14,10 @@ const FLOOR_ARCSEC: f64 = 1e-3;
 /// The cards of text: a line is a card, cut or filled up to 80 bytes.
 fn card_of(line: &[u8]) -> Card {
     let mut bytes = [b' '; 80];
-    bytes.iter_mut().zip(line).for_each(|(to, from)| *to = *from);
+    bytes
+        .iter_mut()
+        .zip(line)
+        .for_each(|(to, from)| *to = *from);
     Card::from_bytes(bytes)
 }
 
@@ -31,7 +34,10 @@ fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
 fn check_beam(beam: Option<Beam>) {
     let Some(beam) = beam else { return };
     let (bmaj, bmin, bpa) = (beam.bmaj_arcsec(), beam.bmin_arcsec(), beam.bpa_deg());
-    assert!(bmaj.is_finite() && bmaj >= bmin && bmin >= FLOOR_ARCSEC, "{beam:?}");
+    assert!(
+        bmaj.is_finite() && bmaj >= bmin && bmin >= FLOOR_ARCSEC,
+        "{beam:?}"
+    );
     assert!(bpa > -90.0 && bpa <= 90.0, "{beam:?}");
     assert!(!beam.to_string().is_empty());
 }
@@ -107,7 +113,10 @@ pub fn wcs(bytes: &[u8]) {
 fn check_axes(axes: &Axes, lengths: &[u64]) {
     let (lon, lat) = axes.celestial();
     assert!(lon + lat == 1);
-    for (axis, count) in [(axes.spectral(), axes.channels()), (axes.stokes(), axes.stokes_count())] {
+    for (axis, count) in [
+        (axes.spectral(), axes.channels()),
+        (axes.stokes(), axes.stokes_count()),
+    ] {
         let length = axis.map_or(1, |axis| lengths[axis]);
         assert!(axis.is_none_or(|axis| axis >= 2) && count == length);
     }
@@ -115,14 +124,22 @@ fn check_axes(axes: &Axes, lengths: &[u64]) {
         let plane = axes.plane(k);
         assert!(plane.channel <= axes.channels() && plane.stokes <= axes.stokes_count());
     }
-    assert!(axes.reference_channel().is_none_or(|channel| channel < axes.channels()));
-    axes.notes().iter().for_each(|note| assert!(!note.to_string().is_empty()));
+    assert!(
+        axes.reference_channel()
+            .is_none_or(|channel| channel < axes.channels())
+    );
+    axes.notes()
+        .iter()
+        .for_each(|note| assert!(!note.to_string().is_empty()));
 }
 
 fn check_matrix(sky: &PixelToSky) {
     let (there, back) = (sky.matrix(), sky.inverse());
     let all = there.as_flattened().iter().chain(back.as_flattened());
-    assert!(all.clone().all(|element| element.is_finite()), "{there:?} {back:?}");
+    assert!(
+        all.clone().all(|element| element.is_finite()),
+        "{there:?} {back:?}"
+    );
     assert!(sky.pixel_scale_arcsec().is_normal(), "{there:?}");
     // Rows of the product, each against the size of what cancels in it.
     for row in 0..2 {
@@ -143,7 +160,9 @@ pub fn beam_cards(bytes: &[u8]) {
     };
     let (channels, stokes) = (u64::from(shape % 9), u64::from(shape / 64));
     let mut header = primary([3, 2, channels, stokes]);
-    lines(rest).take(200).for_each(|line| header.push(card_of(line)));
+    lines(rest)
+        .take(200)
+        .for_each(|line| header.push(card_of(line)));
     let mut file = header.render();
     file.resize(file.len() + 2880, 0);
     ask(&file, channels, stokes, |question| {
