@@ -9,6 +9,9 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 kept=$(mktemp -d)
 trap 'rm -rf "$kept"' EXIT
-export MMFITS_HOSTILE_CASES=${1:-10000} MMFITS_HOSTILE_FIRST=${2:-0} MMFITS_HOSTILE_KEEP=$kept
-cargo test --release --quiet --test hostile whatever -- --nocapture
+cargo build --quiet --release
+target=$(cd "${CARGO_TARGET_DIR:-target}" && pwd)
+export MMFITS_HOSTILE_COMMAND=$target/release/mmconv MMFITS_HOSTILE_KEEP=$kept
+export MMFITS_HOSTILE_CASES=${1:-10000} MMFITS_HOSTILE_FIRST=${2:-0}
+cargo test --quiet --test hostile whatever -- --nocapture
 python3 scripts/hostile-outputs.py "$kept"

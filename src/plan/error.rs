@@ -84,6 +84,15 @@ pub enum PlanError {
         /// How much of that could lie in a file; `None` if it does already, or nothing could.
         scratch_bytes: Option<u64>,
     },
+    /// The memory allowed does not even hold what the headers say.
+    Headers {
+        /// Whether the limit is the user's own, rather than what the machine has.
+        asked_for: bool,
+        /// What was allowed, bytes.
+        allowed_bytes: u64,
+        /// How long the headers of all files may be then, bytes.
+        limit_bytes: u64,
+    },
     /// The memory allowed does not even hold what is known of the planes.
     Known {
         /// Whether the limit is the user's own, rather than what the machine has.
@@ -108,6 +117,9 @@ impl PlanError {
                 asked_for: true,
                 ..
             } | Self::Known {
+                asked_for: true,
+                ..
+            } | Self::Headers {
                 asked_for: true,
                 ..
             } | Self::Unreachable { .. }
@@ -178,6 +190,16 @@ impl fmt::Display for PlanError {
             Self::TooLarge => write!(f, "the output would be larger than 64-bit offsets allow"),
             Self::Memory { .. } => self.write_lane(f),
             Self::Known { .. } => self.write_known(f),
+            Self::Headers {
+                asked_for,
+                allowed_bytes,
+                limit_bytes,
+            } => write!(
+                f,
+                "the headers have more than {limit_bytes} bytes, and {allowed_bytes} bytes of \
+                 memory have no room for more{}",
+                if *asked_for { "; raise --memory" } else { "" }
+            ),
         }
     }
 }

@@ -42,6 +42,12 @@ pub fn smooth(folder: &Path, inputs: &[PathBuf], flags: &[&str]) -> Result<Run, 
     Ok(run)
 }
 
+/// The command: `MMFITS_HOSTILE_COMMAND`, or that of the tests.
+fn mmconv() -> PathBuf {
+    let other = std::env::var_os("MMFITS_HOSTILE_COMMAND").map(PathBuf::from);
+    other.unwrap_or_else(|| env!("CARGO_BIN_EXE_mmconv").into())
+}
+
 /// Below the limits of the system, which a process that takes too much memory does not survive.
 fn command(folder: &Path, inputs: &[PathBuf], flags: &[&str]) -> Command {
     let limit_kib = (MEMORY_BYTES + RESERVED_BYTES) / 1024;
@@ -53,7 +59,7 @@ fn command(folder: &Path, inputs: &[PathBuf], flags: &[&str]) -> Command {
             "sh",
         ])
         .arg(limit_kib.to_string())
-        .arg(env!("CARGO_BIN_EXE_mmconv"))
+        .arg(mmconv())
         .args(["smooth", "--threads", "2", "--memory"])
         .arg(MEMORY_BYTES.to_string())
         .args(["--outdir", "out"])
@@ -150,9 +156,11 @@ fn judge_output(path: &Path) -> Result<(), String> {
         .ok_or_else(|| format!("{name} has {} bytes", bytes.len()))
 }
 
-/// `RssAnon` of a process (proc_pid_status(5)).
+/// `RssAnon` of a process (proc_pid_status(5)). Until it is the command it may still be seen with
+/// the memory of this one, which it was started from.
 fn anonymous_bytes(process: u32) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    text.lines().find(|line| *line == "Name:\tmmconv")?;
     let line = text.lines().find(|line| line.starts_with("RssAnon:"))?;
     let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
     Some(kib * 1024)

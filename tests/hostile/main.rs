@@ -17,6 +17,7 @@
 
 mod command;
 mod file;
+mod limits;
 mod mutate;
 mod mutated;
 mod random;
@@ -146,21 +147,27 @@ fn number(variable: &str) -> Option<u64> {
     std::env::var(variable).ok()?.parse().ok()
 }
 
-/// Keeps some of the outputs, for another reader to look at.
-fn keep(case: &Case, run: &Result<Run, String>) {
-    let Some(folder) = std::env::var_os("MMFITS_HOSTILE_KEEP").map(PathBuf::from) else {
-        return;
+/// Keeps some of the outputs with their inputs for another reader to look at, and every input that
+/// showed a fault.
+fn keep(case: &Case, run: &Result<Run, String>, from: &Path) {
+    let folder = |variable| std::env::var_os(variable).map(PathBuf::from);
+    let (kept, faults) = (
+        folder("MMFITS_HOSTILE_KEEP"),
+        folder("MMFITS_HOSTILE_FAULTS"),
+    );
+    let output = from.join("out/hostile.sm.fits");
+    let folder = match run {
+        Ok(_) if case.number % 5 == 0 && output.exists() => kept,
+        Ok(_) => None,
+        Err(_) => faults,
     };
-    let (Ok(run), 0) = (run, case.number % 5) else {
-        return;
-    };
-    for output in run
-        .outputs
-        .iter()
-        .filter(|path| path.ends_with("hostile.sm.fits"))
-    {
-        fs::create_dir_all(&folder).unwrap();
-        fs::copy(output, folder.join(format!("{}.fits", case.number))).unwrap();
+    let Some(folder) = folder else { return };
+    fs::create_dir_all(&folder).unwrap();
+    let copy =
+        |from: &Path, ending| fs::copy(from, folder.join(format!("{}{ending}", case.number)));
+    copy(&from.join("hostile.fits"), ".in.fits").unwrap();
+    if run.is_ok() {
+        copy(&output, ".out.fits").unwrap();
     }
 }
 
@@ -177,15 +184,7 @@ fn work(seeds: &Seeds, next: &AtomicU64, end: u64, tally: &Mutex<Tally>) {
             .unwrap();
         let case = Case::new(number, seeds);
         let run = case.run(folder.path());
-        keep(&case, &run);
-        if let (Err(_), Some(kept)) = (&run, std::env::var_os("MMFITS_HOSTILE_FAULTS")) {
-            fs::create_dir_all(&kept).unwrap();
-            fs::copy(
-                folder.path().join("hostile.fits"),
-                Path::new(&kept).join(format!("{number}.fits")),
-            )
-            .unwrap();
-        }
+        keep(&case, &run, folder.path());
         tally.lock().unwrap().add(run);
     }
 }

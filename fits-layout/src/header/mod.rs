@@ -54,6 +54,15 @@ impl Header {
     /// # Errors
     /// [`LayoutError::MissingEnd`] without an END card in `bytes` or their first 64 MB.
     pub fn parse(bytes: &[u8], offset: u64) -> Result<(Self, u64), LayoutError> {
+        Self::parse_within(bytes, offset, u64::MAX)
+    }
+
+    /// The same, refusing a header that spans more than `limit_bytes` before any card is kept.
+    pub(crate) fn parse_within(
+        bytes: &[u8],
+        offset: u64,
+        limit_bytes: u64,
+    ) -> Result<(Self, u64), LayoutError> {
         let searched = bytes.len().min(MAX_HEADER_BYTES);
         let missing = LayoutError::MissingEnd {
             offset,
@@ -67,6 +76,12 @@ impl Header {
         let end = count.saturating_mul(CARD_BYTES);
         let used = end.saturating_add(CARD_BYTES);
         let span = used.next_multiple_of(BLOCK_BYTES).min(bytes.len());
+        if span as u64 > limit_bytes {
+            return Err(LayoutError::HeadersTooLong {
+                offset,
+                limit_bytes,
+            });
+        }
         let (cards, _) = bytes
             .get(..end)
             .unwrap_or_default()
