@@ -150,7 +150,7 @@ fn judge_output(path: &Path) -> Result<(), String> {
     let layout =
         Layout::parse(&bytes).map_err(|error| format!("{name} is no FITS file: {error}"))?;
     // What followed the last HDU of the input is copied; a file ends with a whole block otherwise.
-    let whole = bytes.len() % 2880 == 0 || !layout.trailing().is_empty();
+    let whole = bytes.len().is_multiple_of(2880) || !layout.trailing().is_empty();
     whole
         .then_some(())
         .ok_or_else(|| format!("{name} has {} bytes", bytes.len()))

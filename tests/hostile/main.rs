@@ -157,7 +157,7 @@ fn keep(case: &Case, run: &Result<Run, String>, from: &Path) {
     );
     let output = from.join("out/hostile.sm.fits");
     let folder = match run {
-        Ok(_) if case.number % 5 == 0 && output.exists() => kept,
+        Ok(_) if case.number.is_multiple_of(5) && output.exists() => kept,
         Ok(_) => None,
         Err(_) => faults,
     };

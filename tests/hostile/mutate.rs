@@ -4,9 +4,12 @@ use super::file::{HostileFile, card};
 use super::random::Random;
 use super::words;
 
+/// One way to spoil a file.
+type Change = fn(&mut HostileFile, &mut Random);
+
 /// Changes a few things, and says what.
 pub fn mutate(file: &mut HostileFile, random: &mut Random) -> String {
-    let kinds: &[(&str, fn(&mut HostileFile, &mut Random))] = &[
+    let kinds: &[(&str, Change)] = &[
         ("value", value),
         ("value", value),
         ("type", kind),
@@ -21,10 +24,10 @@ pub fn mutate(file: &mut HostileFile, random: &mut Random) -> String {
         ("sky", |file, random| keyword(file, random, words::SKY)),
         ("sky", |file, random| keyword(file, random, words::SKY)),
         ("beam cards", |file, random| {
-            keyword(file, random, words::BEAMS)
+            keyword(file, random, words::BEAMS);
         }),
         ("beam cards", |file, random| {
-            keyword(file, random, words::BEAMS)
+            keyword(file, random, words::BEAMS);
         }),
         ("table", table),
         ("table", table),
@@ -106,7 +109,7 @@ fn removed(file: &mut HostileFile, random: &mut Random) {
 }
 
 fn line(file: &mut HostileFile, random: &mut Random) {
-    let line = card(*random.of(words::LINES));
+    let line = card(random.of::<&str>(words::LINES));
     file.pick(random).insert(line, random);
 }
 
@@ -203,7 +206,7 @@ fn table(file: &mut HostileFile, random: &mut Random) {
 }
 
 fn unit(file: &mut HostileFile, random: &mut Random) {
-    file.parts[0].set("BUNIT", *random.of(words::UNITS), random);
+    file.parts[0].set("BUNIT", random.of::<&str>(words::UNITS), random);
 }
 
 fn odd_byte(file: &mut HostileFile, random: &mut Random) {
