@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::error::Unfinished;
 use crate::plan::FilePlan;
 
 /// What came of one file.
@@ -13,6 +14,8 @@ pub struct FileReport {
     pub beamlog: Option<PathBuf>,
     /// It was there already and has been left as it was.
     pub skipped: bool,
+    /// What there is of it, where other processes have planes still to make, or to finish it.
+    pub unfinished: Option<Unfinished>,
     /// How long it took, seconds.
     pub seconds: f64,
 }
@@ -23,6 +26,11 @@ pub trait Observer: Sync {
     /// Work on a file begins.
     fn file_started(&self, plan: &FilePlan) {
         let _ = plan;
+    }
+
+    /// Planes of this file, with this many bytes together, were stored by an earlier run.
+    fn planes_found(&self, plan: &FilePlan, planes: u64, bytes: u64) {
+        let _ = (plan, planes, bytes);
     }
 
     /// A plane is stored: its number in file order and its length in bytes.

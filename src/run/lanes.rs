@@ -1,5 +1,6 @@
 //! The planes at work: each lane takes the next free slot, fills it and says so in the journal.
 
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -8,7 +9,7 @@ use rayon::ThreadPool;
 
 use crate::convolve::{Backend, Lane, Workload};
 use crate::error::{Bug, Error, Stage};
-use crate::journal::Journal;
+use crate::journal::{Journal, Record};
 use crate::map::{Slot, Touch};
 use crate::output::name::part_of;
 use crate::plan::{FilePlan, Task};
@@ -17,7 +18,7 @@ use crate::progress::Observer;
 use crate::run::behind::WriteBehind;
 use crate::run::prepare::Prepared;
 use crate::run::scratch;
-use crate::run::store::PlaneStore;
+use crate::run::store::{Edges, PlaneStore};
 
 /// What each lane must be ready for.
 pub(super) fn workload(plan: &FilePlan) -> Workload {
@@ -29,17 +30,19 @@ pub(super) fn workload(plan: &FilePlan) -> Workload {
     workload
 }
 
-/// Slots waiting for a lane, in file order.
-type Queue<'s> = Mutex<std::iter::Enumerate<std::vec::IntoIter<Slot<'s>>>>;
+/// Planes and their slots waiting for a lane, in file order.
+type Queue<'s> = Mutex<std::vec::IntoIter<(usize, Slot<'s>)>>;
 
 /// The work on one output's planes.
 pub(super) struct Planes<'a> {
     pub prepared: &'a Prepared,
     pub backend: &'a dyn Backend,
     pub journal: &'a Journal,
+    /// The planes that are this process's to make.
+    pub share: Range<u64>,
+    /// Of an output that several processes make: the block that no two of them may write.
+    pub block_bytes: Option<u64>,
     pub observer: &'a dyn Observer,
-    /// Whether the planes' checksums are wanted.
-    pub sums: bool,
 }
 
 /// What the lanes of one output share.
@@ -52,18 +55,18 @@ struct Work<'w, 's> {
 }
 
 impl Planes<'_> {
-    /// Fills every slot. The first threads of the pool run the lanes; the others help inside
+    /// Fills the slots of these planes. The first threads of the pool run the lanes; the others help inside
     /// planes, so there are exactly as many lane workspaces as planned.
     pub fn fill(
         &self,
         pool: &ThreadPool,
-        slots: Vec<Slot<'_>>,
+        slots: Vec<(usize, Slot<'_>)>,
         behind: Option<&WriteBehind<'_>>,
     ) -> Result<(), Error> {
         let plan = &self.prepared.plan;
         let work = Work {
             workload: workload(plan),
-            queue: Mutex::new(slots.into_iter().enumerate()),
+            queue: Mutex::new(slots.into_iter()),
             touch: Touch::by_threads(pool.current_num_threads()),
             behind,
             stop: AtomicBool::new(false),
@@ -83,13 +86,25 @@ impl Planes<'_> {
         failure
             .into_inner()
             .unwrap_or_else(PoisonError::into_inner)
-            .map_or(Ok(()), Err)
+            .map_or_else(|| self.not_interrupted(), Err)
+    }
+
+    /// A stop that came after the last plane was begun is none.
+    fn not_interrupted(&self) -> Result<(), Error> {
+        let missing = self.journal.missing();
+        let missing = missing.iter().filter(|&plane| self.share.contains(plane));
+        let missing = missing.count() as u64;
+        if missing > 0 && self.prepared.stop.is_asked() {
+            return Err(self.prepared.interrupted(missing));
+        }
+        Ok(())
     }
 
     /// One lane's life. Its memory is allocated before its first convolution and kept.
     fn lane(&self, work: &Work<'_, '_>) -> Result<(), Error> {
         let mut lane = None;
-        while !work.stop.load(Ordering::Relaxed) {
+        let stop = &self.prepared.stop;
+        while !work.stop.load(Ordering::Relaxed) && !stop.is_asked() {
             // The guard is gone at the end of this statement: no work is done under the lock.
             let next = work
                 .queue
@@ -102,6 +117,7 @@ impl Planes<'_> {
             }));
             let stage = match stored {
                 Ok(Ok(())) => continue,
+                Ok(Err(stage)) if stage.is_given_up() => break,
                 Ok(Err(stage)) => stage,
                 Err(panic) => Bug(panic_text(&*panic)).into(),
             };
@@ -131,11 +147,16 @@ impl Planes<'_> {
         let input = self.prepared.image.plane_stages(plane as u64)?;
         let bytes = slot.len_bytes();
         let (place, memory) = slot.into_parts();
+        let range = place.start()..place.start().saturating_add(bytes);
+        let edges = self.block_bytes.map(|block| Edges::of(&range, block));
         let store = PlaneStore {
             place,
             touch: work.touch,
-            sum: self.sums.then(Mutex::default),
+            sums: Mutex::default(),
+            datasum: self.prepared.checksum,
+            edges: edges.map(Mutex::new),
             behind: work.behind,
+            stop: &self.prepared.stop,
         };
         let shape = (plan.facts.nx, plan.facts.ny);
         let bitpix = plan.precision.bitpix();
@@ -160,7 +181,18 @@ impl Planes<'_> {
             Some(Task::Blank) => output.fill_blank()?,
             None => return Err(Bug(format!("plane {plane} has no task")).into()),
         }
-        self.journal.record(plane, store.sum());
+        let sums = store.sums();
+        let edges = store
+            .edges
+            .map(|edges| edges.into_inner().unwrap_or_else(PoisonError::into_inner));
+        let (head, tail) = edges.map_or_else(Default::default, |edges| (edges.head, edges.tail));
+        let record = Record {
+            plane: plane as u64,
+            sums,
+            head,
+            tail,
+        };
+        self.journal.record(&record, bytes)?;
         self.observer.plane_stored(plan, plane as u64, bytes);
         Ok(())
     }

@@ -1,12 +1,20 @@
 //! The front door: a request becomes a checked and planned job, and the job does its work.
 
+mod begin;
 mod behind;
+mod earlier;
 mod finish;
+mod gather;
 mod history;
+mod job;
 mod lanes;
 mod machine;
+mod parts;
 mod prepare;
+mod recovery;
 mod scratch;
+mod share;
+mod stop;
 mod store;
 mod tuning;
 
@@ -14,7 +22,11 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 pub use crate::output::{Existing, Naming};
+pub use gather::{Finish, Finished, Status, clean, finish, status};
 pub use prepare::prepare;
+pub use recovery::Recovery;
+pub use share::Sharing;
+pub use stop::Stop;
 pub use store::{Io, Storage, When};
 pub use tuning::Resources;
 
@@ -40,8 +52,14 @@ pub struct Request {
     pub resources: Resources,
     /// How the outputs are stored.
     pub storage: Storage,
+    /// What becomes of unfinished work.
+    pub recovery: Recovery,
+    /// Which planes are made here, where several processes make an output.
+    pub sharing: Option<Sharing>,
     /// How this was asked for, for HISTORY; a command line, say.
     pub provenance: Option<String>,
+    /// Ends the job before its time.
+    pub stop: Stop,
 }
 
 /// A request that has been checked whole and planned; nothing has been made yet.
@@ -74,13 +92,33 @@ impl Job {
     ///
     /// # Errors
     /// The first file that fails ends the job: files before it are published, of it and those
-    /// after it nothing is left. Where the threads cannot be started nothing is made.
+    /// after it nothing is left. Where the threads cannot be started nothing is made. A job that
+    /// was asked to [`Stop`] begins no other file, which is [`Stage::Interrupted`] if one was left.
+    ///
+    /// [`Stage::Interrupted`]: crate::Stage::Interrupted
     pub fn run(&self, observer: &dyn Observer) -> Result<Vec<FileReport>, Error> {
         let pool = self.pool()?;
         self.prepared
             .iter()
             .map(|prepared| self.run_file(prepared, &pool, observer))
             .collect()
+    }
+
+    /// Begins the outputs that several processes are to make, and makes no plane: each then only
+    /// joins in. Without this the first of them does it.
+    ///
+    /// # Errors
+    /// They cannot be begun, or were begun in another way.
+    pub fn offer(&self) -> Result<(), Error> {
+        let shared = self
+            .prepared
+            .iter()
+            .filter(|prepared| prepared.sharing.is_some());
+        for prepared in shared.filter(|prepared| !prepared.plan.facts.skipped) {
+            share::join(prepared)
+                .map_err(|stage| Error::new(&prepared.plan.facts.output, stage))?;
+        }
+        Ok(())
     }
 
     fn pool(&self) -> Result<ThreadPool, Error> {
@@ -103,17 +141,25 @@ impl Job {
     ) -> Result<FileReport, Error> {
         let started = Instant::now();
         let plan = &prepared.plan;
+        prepared.may_begin()?;
         observer.file_started(plan);
         let output = plan.facts.output.clone();
         let mut report = FileReport {
             output,
             beamlog: None,
             skipped: true,
+            unfinished: None,
             seconds: 0.0,
         };
         if !plan.facts.skipped {
             report.skipped = false;
-            report.beamlog = finish::make((&*self.backend, pool), prepared, observer)?;
+            let engine = (&*self.backend, pool);
+            match &prepared.sharing {
+                Some(sharing) => {
+                    report.unfinished = share::make(engine, (prepared, sharing), observer)?;
+                }
+                None => report.beamlog = finish::make(engine, prepared, observer)?,
+            }
         }
         report.seconds = started.elapsed().as_secs_f64();
         observer.file_finished(plan, &report);

@@ -9,8 +9,8 @@ use mmfits::plan::{HduChoice, RefChannel};
 
 use crate::help;
 use crate::values::{
-    self, BeamFromWord, Compat, EdgeWord, IoWord, ModeWord, NanWord, PrecisionWord, UnitWord,
-    WhenWord,
+    self, BeamFromWord, Compat, EdgeWord, IoWord, ModeWord, NanWord, PrecisionWord, ShardWord,
+    UnitWord, WhenWord,
 };
 
 /// Bring radio images and spectral cubes to a common beam.
@@ -32,8 +32,18 @@ pub enum Command {
     Beams(Beams),
     /// Show what is in a FITS file: HDUs, axes, beams and units
     Info(Info),
+    /// Begin an output that several processes make, and print their command lines
+    Plan(Box<Plan>),
+    /// Show how far an output under way is
+    Status(Progress),
+    /// Give an output that several processes made its name
+    Finish(Finish),
+    /// Remove what is unfinished of an output
+    Clean(Clean),
     /// Make a small synthetic cube and smooth it: where to begin
     Demo(Demo),
+    /// Show which shard --shard auto would take here, and from which variables
+    Rank,
     /// Print the completions of a shell
     Completions {
         /// The shell
@@ -62,6 +72,8 @@ pub struct Smooth {
     pub input: Input,
     #[command(flatten)]
     pub output: Output,
+    #[command(flatten)]
+    pub sharing: Sharing,
     #[command(flatten)]
     pub running: Running,
 }
@@ -193,6 +205,21 @@ pub struct Output {
     pub skip_existing: bool,
 }
 
+/// How several processes, on one machine or many, make one output together.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Sharing")]
+pub struct Sharing {
+    /// Make this share of the planes only: I/N, from 0; auto: as the launcher says; off: all
+    ///
+    /// Every process is given the same command but for I. Whichever is last gives the output its
+    /// name. auto takes I and N from srun, a job array of Slurm, Open MPI or MPICH; see mmconv rank.
+    #[arg(long, value_name = "I/N|auto|off", value_parser = values::shard)]
+    pub shard: Option<ShardWord>,
+    /// Do not finish the output, even if all planes are there: mmconv finish will
+    #[arg(long, requires = "shard")]
+    pub no_finish: bool,
+}
+
 /// How the work is done and told.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Running")]
@@ -213,6 +240,14 @@ pub struct Running {
     /// The file has no name and goes with the run. Only planes that strips cannot do need it.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub scratch: Option<PathBuf>,
+    /// Time that planes in hand are given when this program is asked to end (seconds) [default: 20]
+    ///
+    /// SIGINT (Ctrl-C), SIGTERM, SIGHUP, SIGXCPU and SIGUSR1 ask. No plane is begun then, and after
+    /// this time those in hand are given up; 0 gives them up at once. A second signal waits for
+    /// nothing. The exit status is 75, and what to type to go on is told.
+    #[arg(long, value_name = "SECONDS", value_parser = values::not_negative)]
+    #[arg(allow_negative_numbers = true)]
+    pub grace: Option<f64>,
     /// How the outputs' bytes get into their files; the bytes are the same
     #[arg(long, value_name = "WAY", value_enum, default_value_t)]
     pub io: IoWord,
@@ -220,6 +255,8 @@ pub struct Running {
     /// from, from the page cache
     #[arg(long, value_name = "WHEN", value_enum, default_value_t)]
     pub write_behind: WhenWord,
+    #[command(flatten)]
+    pub recovery: Recovery,
     /// Check everything and print the plan, make nothing
     #[arg(short, long)]
     pub dry_run: bool,
@@ -232,6 +269,36 @@ pub struct Running {
     /// Print the plan of every plane
     #[arg(short, long, conflicts_with = "quiet")]
     pub verbose: bool,
+}
+
+/// What becomes of unfinished work.
+///
+/// The planes stored so far outlive an interrupted run, and the same command goes on with them.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Interruptions")]
+pub struct Recovery {
+    /// Go on after an interruption: also leave outputs that this very request has completed
+    ///
+    /// Without it, unfinished work of the same request is gone on with too, but outputs that exist
+    /// are refused.
+    #[arg(long, conflicts_with_all = ["restart", "overwrite", "skip_existing"])]
+    pub resume: bool,
+    /// Throw away what an earlier run left unfinished, and begin anew
+    #[arg(long)]
+    pub restart: bool,
+    /// Read the planes that an earlier run stored, and make those again that do not match their
+    /// checksums
+    #[arg(long)]
+    pub recheck: bool,
+    /// Make what is stored outlive the machine, not only this process; slower
+    ///
+    /// About once a second all planes stored so far are sent to the disk and waited for, and then
+    /// recorded; a complete output is on the disk before it gets its name.
+    #[arg(long)]
+    pub durable: bool,
+    /// After an error leave nothing, not even planes that a later run could use
+    #[arg(long)]
+    pub discard: bool,
 }
 
 /// Show the beam of every plane, where it came from, and the common beam.
@@ -258,6 +325,61 @@ pub struct Info {
     /// FITS files
     #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub files: Vec<PathBuf>,
+}
+
+/// Begin an output that several processes make, and print their command lines.
+///
+/// Everything is checked, the target is solved and the working files are made, but no plane. This
+/// step may be left out: the first process does the same.
+#[derive(Clone, Debug, Args)]
+#[command(args_override_self = true)]
+pub struct Plan {
+    /// How many processes will share the planes
+    #[arg(long, value_name = "N", value_parser = values::at_least_one, help_heading = "Sharing")]
+    pub shards: usize,
+    #[command(flatten)]
+    pub smooth: Smooth,
+}
+
+/// Show how far an output under way is.
+#[derive(Clone, Debug, Args)]
+pub struct Progress {
+    /// Print one JSON object a line and an output
+    #[arg(long)]
+    pub json: bool,
+    /// Outputs, by their final names
+    #[arg(required = true, value_name = "OUTPUT", value_hint = ValueHint::FilePath)]
+    pub outputs: Vec<PathBuf>,
+}
+
+/// Give outputs that several processes made their names.
+///
+/// Nothing happens unless all planes are stored; exit status 5 and the missing planes say so.
+/// Anybody may do this, any number of times.
+#[derive(Clone, Debug, Args)]
+pub struct Finish {
+    /// Read all planes first and hold them against their checksums
+    #[arg(long)]
+    pub recheck: bool,
+    /// Wait for missing planes so long (seconds): another machine's journal may be late
+    #[arg(long, value_name = "SECONDS", value_parser = values::not_negative, default_value = "5")]
+    pub wait: f64,
+    /// Outputs, by their final names
+    #[arg(required = true, value_name = "OUTPUT", value_hint = ValueHint::FilePath)]
+    pub outputs: Vec<PathBuf>,
+}
+
+/// Remove what is unfinished of an output: its working file and its journals.
+///
+/// The output itself, if there is one, is left alone.
+#[derive(Clone, Debug, Args)]
+pub struct Clean {
+    /// Do not ask
+    #[arg(short, long)]
+    pub yes: bool,
+    /// Outputs, by their final names
+    #[arg(required = true, value_name = "OUTPUT", value_hint = ValueHint::FilePath)]
+    pub outputs: Vec<PathBuf>,
 }
 
 /// Make a small synthetic cube and smooth it: where to begin.

@@ -6,14 +6,18 @@ mod bar;
 mod beams;
 mod demo;
 mod failure;
+mod finish;
 mod help;
 mod info;
 mod inputs;
 mod json;
 mod out;
+mod rank;
 mod report;
 mod request;
+mod retype;
 mod shell;
+mod signals;
 mod smooth;
 mod values;
 mod words;
@@ -23,13 +27,23 @@ use std::panic::{self, PanicHookInfo};
 use std::process::ExitCode;
 
 use clap::Parser;
+use mmfits::map::guard::{Farewell, install_guard};
 
 use crate::args::{Cli, Command};
 use crate::failure::{Status, one_line};
 use crate::out::{Results, tell};
 
+/// For files that are cut short, and disks that fail, under a map.
+const FAREWELL: Farewell = Farewell {
+    program: "mmconv",
+    input_status: Status::Input as i32,
+    output_status: Status::Machine as i32,
+};
+
 fn main() -> ExitCode {
     panic::set_hook(Box::new(|info| tell(&bug_text(info))));
+    // Without it a file that is cut short is a plain SIGBUS, which is no reason not to begin.
+    let _ = install_guard(FAREWELL);
     let status = panic::catch_unwind(|| run(std::env::args_os())).unwrap_or(Status::Bug);
     ExitCode::from(status as u8)
 }
@@ -63,7 +77,12 @@ fn dispatch(command: Command, results: &Results) -> Result<Status, failure::Fail
         Command::Smooth(args) => smooth::run(&args, results),
         Command::Beams(args) => Ok(beams::run(&args, results)),
         Command::Info(args) => Ok(info::run(&args, results)),
+        Command::Plan(args) => finish::plan(&args, results),
+        Command::Status(args) => finish::status(&args, results),
+        Command::Finish(args) => finish::run(&args, results),
+        Command::Clean(args) => finish::clean(&args),
         Command::Demo(args) => demo::run(&args.dir, results),
+        Command::Rank => rank::run(results),
         Command::Completions { shell } => Ok(shell::completions(shell, results)),
         Command::Man { command } => shell::man(command.as_deref(), results),
     }

@@ -186,6 +186,54 @@ pub enum Compat {
     RacsTools,
 }
 
+/// Which part of the planes this process makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShardWord {
+    /// What the launcher's environment says
+    Auto,
+    /// All of them, whatever launched this process
+    Off,
+    /// This one of so many
+    Part {
+        /// From 0.
+        index: u64,
+        /// At least 1.
+        count: u64,
+    },
+}
+
+/// `auto`, `off` or `I/N`.
+pub fn shard(text: &str) -> Result<ShardWord, String> {
+    match text {
+        "auto" => return Ok(ShardWord::Auto),
+        "off" => return Ok(ShardWord::Off),
+        _ => {}
+    }
+    let (index, count) = text
+        .split_once('/')
+        .and_then(|(index, count)| Some((count_of(index)?, count_of(count)?)))
+        .ok_or("must be auto, off or I/N, such as 0/16 for the first of 16")?;
+    if index < count {
+        return Ok(ShardWord::Part { index, count });
+    }
+    Err(match count {
+        0 => "there must be at least one shard".to_owned(),
+        1 => "shards count from 0: the only one is 0/1".to_owned(),
+        _ => format!(
+            "shards count from 0: the last of {count} is {}/{count}",
+            count - 1
+        ),
+    })
+}
+
+/// Digits only: `+3` and `-3` are no counts.
+fn count_of(text: &str) -> Option<u64> {
+    text.bytes()
+        .all(|byte| byte.is_ascii_digit())
+        .then(|| text.parse().ok())
+        .flatten()
+}
+
 /// A finite number.
 pub fn finite(text: &str) -> Result<f64, String> {
     let number: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
@@ -333,5 +381,44 @@ mod tests {
         assert_eq!(ref_channel("mid"), Ok(RefChannel::Mid));
         assert_eq!(ref_channel("12"), Ok(RefChannel::Index(12)));
         assert!(ref_channel("middle").is_err() && ref_channel("-1").is_err());
+    }
+
+    #[test]
+    fn a_shard_is_a_word_or_one_of_so_many() {
+        assert_eq!(shard("auto"), Ok(ShardWord::Auto));
+        assert_eq!(shard("off"), Ok(ShardWord::Off));
+        let part = |index, count| Ok(ShardWord::Part { index, count });
+        assert_eq!(shard("0/1"), part(0, 1));
+        assert_eq!(shard("15/16"), part(15, 16));
+        assert_eq!(shard("03/64"), part(3, 64));
+    }
+
+    #[test]
+    fn shards_count_from_nought() {
+        let last = shard("16/16").unwrap_err();
+        assert_eq!(last, "shards count from 0: the last of 16 is 15/16");
+        assert!(shard("1/1").unwrap_err().contains("from 0"));
+        assert!(shard("0/0").unwrap_err().contains("at least one"));
+        for text in [
+            "",
+            "/",
+            "3",
+            "3/",
+            "/4",
+            "-1/4",
+            "+1/4",
+            "1/4/5",
+            "1 /4",
+            "1.0/4",
+            "Auto",
+            "a/4",
+            "99999999999999999999/99999999999999999999",
+        ] {
+            let error = shard(text).unwrap_err();
+            assert!(
+                error.contains("0/16 for the first of 16"),
+                "{text}: {error}"
+            );
+        }
     }
 }
