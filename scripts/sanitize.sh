@@ -2,7 +2,7 @@
 # The threads under ThreadSanitizer, and the code without files under Miri. Neither is run by CI: both need a nightly
 # compiler with the components rust-src and miri, which `rustup component add` fetches, and build everything anew.
 #   scripts/sanitize.sh threads   the lanes, the stores, write-behind, and whole commands of many threads
-#   scripts/sanitize.sh miri      fits-layout, and plane, beam and sky of mmfits
+#   scripts/sanitize.sh miri      fits-layout, and the planes of mmfits
 #   scripts/sanitize.sh           both
 # A data race, undefined behaviour, or a failing test ends it with a status that is not 0.
 set -euo pipefail
@@ -15,23 +15,25 @@ what=${1:-all}
 # is no business of the sanitizer, which on some kernels cannot start with all of it random.
 threads() {
     rustup component add --toolchain nightly rust-src
-    export TSAN_OPTIONS="halt_on_error=1 suppressions=$PWD/scripts/tsan.supp"
-    RUSTFLAGS="-Zsanitizer=thread" RUST_TEST_THREADS=1 CARGO_TARGET_DIR=$target/tsan \
+    # The commands that the tests run are instrumented too; this is what a process with a race exits with.
+    export TSAN_OPTIONS="exitcode=66"
+    RUSTFLAGS="-Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer" CARGO_TARGET_DIR=$target/tsan \
         setarch -R cargo +nightly test -Zbuild-std --target "$host" -p mmfits \
         --lib --test convolve_lanes --test store_failures --test storage --test faults
 }
 
-# Files and maps are the system's, which Miri is not: the tests that use them are left out by name.
+# What needs files that were made elsewhere, or minutes, is left out by name: Miri runs some hundred times slower.
 miri() {
     rustup component add --toolchain nightly miri rust-src
     export MIRIFLAGS="-Zmiri-disable-isolation" CARGO_TARGET_DIR=$target/miri
-    cargo +nightly miri test -p fits-layout --lib --test cards --test sizes --test edit
-    cargo +nightly miri test -p mmfits --no-default-features --lib -- plane:: beam:: sky::units
+    cargo +nightly miri test -p fits-layout --lib --test cards --test sizes --test edit -- \
+        --skip astropy --skip milliseconds --skip linear_time --skip end_of_the_file
+    cargo +nightly miri test -p mmfits --no-default-features --lib -- plane::
 }
 
 case $what in
     threads) threads ;;
     miri) miri ;;
-    all) threads && miri ;;
+    all) threads; miri ;;
     *) echo "usage: scripts/sanitize.sh [threads|miri]" >&2; exit 2 ;;
 esac
