@@ -5,8 +5,9 @@
 #   scripts/fuzz.sh 60s            as long a target
 #   scripts/fuzz.sh 60s bunit wcs  these targets only
 # Needs a C++ compiler and cargo-fuzz, which is fetched to target/tools if it is missing; a nightly compiler is taken
-# if there is one. The address sanitizer is off: there is no unsafe code behind these targets. What is found lies in
-# target/fuzz, and so do the inputs that a run adds to the seeds of the repository; the next run begins with them.
+# if there is one. The address sanitizer is off: there is no unsafe code behind these targets. A minute by the clock is
+# a hang; less may be a machine that is busy with others. What is found lies in target/fuzz, and so do the inputs that a
+# run adds to the seeds of the repository; the next run begins with them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 amount=${1:-1000000}
@@ -34,7 +35,7 @@ run() {
     mkdir -p "$work"
     binary=$(find "$target/fuzz/build" -path "*/release/$name" -type f | head -1)
     [ -n "$binary" ] || { echo "no $name was built" >&2; exit 4; }
-    nice -n 19 "$binary" -dict=tests/fuzz/words.dict -max_len="$length" -timeout=5 -rss_limit_mb=1024 \
+    nice -n 19 "$binary" -dict=tests/fuzz/words.dict -max_len="$length" -timeout=60 -rss_limit_mb=1024 \
         -malloc_limit_mb=64 "$limit" -artifact_prefix="$target/fuzz/$name-" \
         "$work" "$folder/corpus/$name" >"$log" 2>&1 || {
         grep -v '^#' "$log" | tail -25
