@@ -279,7 +279,9 @@ impl Stage {
             Self::Beam(_) => Blame::Input,
             Self::Map(error) => map_blame(error),
             Self::Plan(error) if error.is_request() => Blame::Request,
-            Self::Plan(PlanError::Memory { .. } | PlanError::Known { .. }) => Blame::Machine,
+            Self::Plan(
+                PlanError::Memory { .. } | PlanError::Known { .. } | PlanError::Headers { .. },
+            ) => Blame::Machine,
             Self::Plan(_) => Blame::Input,
             Self::Output(error) => error.blame(),
             Self::Journal(JournalError::Incomplete { .. }) => Blame::Incomplete,
