@@ -72,6 +72,18 @@ impl Prepared {
         Ok(())
     }
 
+    /// What stood in the way of its output: the input, if it is about that.
+    pub fn failed(&self, stage: Stage) -> Error {
+        let facts = &self.plan.facts;
+        let about_input = matches!(stage, Stage::Map(_));
+        let path = if about_input {
+            &facts.input
+        } else {
+            &facts.output
+        };
+        Error::new(path, stage)
+    }
+
     /// That the work was stopped with so many planes missing.
     pub fn interrupted(&self, missing: u64) -> Error {
         let facts = &self.plan.facts;
@@ -270,6 +282,8 @@ fn check_places(
         // With `resume` the output itself is looked at, once the plan is known.
         let looks_later = request.recovery.resume || request.sharing.is_some();
         let refuses = request.naming.existing == Existing::Refuse && !looks_later;
+        // So is a log beside unfinished work: a run that ended after the log and before its output.
+        let log_exists = log_exists && !earlier::is_there(output);
         if refuses && (exists || log_exists) {
             let taken = if exists { output } else { &log };
             return Err(Error::new(taken, OutputError::Exists.into()));
