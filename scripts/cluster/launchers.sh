@@ -116,6 +116,11 @@ GNU_parallel() {
     complete
 }
 
+Snakemake() {
+    snakemake --snakefile "$here/Snakefile" --cores 4 --config cube=cube.fits output=out.fits shards=6
+    complete
+}
+
 more_shards_than_planes() {
     parallel -j 4 mmconv smooth cube.fits --output out.fits --quiet --shard {}/50 ::: {0..49}
     complete
@@ -261,6 +266,33 @@ EOF
     complete
 }
 
+# As Slurm does with --signal=USR1@120 before the time limit: the step stops, and the job is put back.
+interrupted_and_requeued() {
+    python3 "$here/cube.py" cube.fits 1100 1019
+    mkdir whole
+    (cd whole && ln -s ../cube.fits && mmconv smooth cube.fits --output out.fits --quiet)
+    cat >job.sh <<'EOF'
+#!/bin/bash
+[ -z "${SLURM_RESTART_COUNT:-}" ] || touch again
+srun -n 1 mmconv smooth cube.fits --output out.fits --shard 0/1 --threads 1
+status=$?
+echo $status >>statuses
+[ $status != 75 ] || scontrol requeue "$SLURM_JOB_ID"
+EOF
+    local job
+    job=$(sbatch --parsable --requeue --open-mode=append -o job.log job.sh)
+    until_so [ -e out.fits.part ]
+    sleep 0.3
+    scancel --signal=USR1 "$job"
+    until_so [ -s statuses ]
+    unpublished
+    until_so pending "$job"
+    begin_again "$job"
+    gone "$job"
+    [ "$(paste -sd ' ' statuses)" = '75 0' ] || { cat statuses job.log; return 1; }
+    cmp out.fits whole/out.fits
+}
+
 killed_at_twenty_random_moments() {
     local shard id
     for _ in $(seq 20); do
@@ -341,6 +373,10 @@ sixty_races_to_the_name() {
 }
 
 tests=("$@")
-[ $# -gt 0 ] || mapfile -t tests < <(sed -n 's/^\([A-Za-z][A-Za-z_0-9]*\)() {.*/\1/p' "$0" | grep -vxE 'openmpi|submit|gone|until_so|pending|begin_again|dies|dies_with_its_records')
+if [ $# = 0 ]; then
+    mapfile -t tests < <(sed -n 's/^\([A-Za-z][A-Za-z_0-9]*\)() {.*/\1/p' "$0" | grep -vxE 'openmpi|submit|gone|until_so|pending|begin_again|dies|dies_with_its_records|Snakemake')
+    # Half of all that would be installed, so only where it is there.
+    if command -v snakemake >/dev/null; then tests+=(Snakemake); else say 'no snakemake here, so that is not tried'; fi
+fi
 for test in "${tests[@]}"; do check "$test"; done
 conclude
