@@ -2,12 +2,14 @@
 
 use std::error::Error as StdError;
 use std::fmt;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use fits_layout::{HduKind, LayoutError};
 
 use crate::beam::BeamError;
 use crate::convolve::BackendError;
+use crate::journal::JournalError;
 use crate::map::MapError;
 use crate::output::OutputError;
 use crate::plan::PlanError;
@@ -25,6 +27,8 @@ pub enum Blame {
     Machine,
     /// Ourselves.
     Bug,
+    /// Whoever asked for a stop: nothing is wrong, and the same request goes on.
+    Interrupted,
 }
 
 /// What failed, with the file and, where there is one, the plane.
@@ -36,7 +40,19 @@ pub struct Error(Box<Context>);
 struct Context {
     path: Option<PathBuf>,
     plane: Option<u64>,
+    unfinished: Option<Unfinished>,
     stage: Stage,
+}
+
+/// What is left of an output that could not be finished, for a run that goes on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unfinished {
+    /// The output.
+    pub output: PathBuf,
+    /// Its planes that are stored.
+    pub stored: u64,
+    /// All its planes.
+    pub planes: u64,
 }
 
 impl Error {
@@ -44,6 +60,7 @@ impl Error {
         Self(Box::new(Context {
             path: Some(path.to_owned()),
             plane: None,
+            unfinished: None,
             stage,
         }))
     }
@@ -52,6 +69,7 @@ impl Error {
         Self(Box::new(Context {
             path: None,
             plane: None,
+            unfinished: None,
             stage,
         }))
     }
@@ -59,6 +77,17 @@ impl Error {
     pub(crate) fn in_plane(mut self, plane: u64) -> Self {
         self.0.plane = Some(plane);
         self
+    }
+
+    pub(crate) fn leaving(mut self, unfinished: Option<Unfinished>) -> Self {
+        self.0.unfinished = unfinished;
+        self
+    }
+
+    /// What is left of the output, if the work on it can go on.
+    #[must_use]
+    pub fn unfinished(&self) -> Option<&Unfinished> {
+        self.0.unfinished.as_ref()
     }
 
     /// The file it is about.
@@ -128,8 +157,12 @@ pub enum Stage {
     Backend(BackendError),
     /// The output file.
     Output(OutputError),
+    /// The journal beside it.
+    Journal(JournalError),
     /// Threads could not be started.
     Threads(ThreadError),
+    /// It was asked to stop.
+    Interrupted(Interrupted),
     /// A promise of ours that did not hold.
     Bug(Bug),
 }
@@ -175,6 +208,24 @@ impl fmt::Display for ThreadError {
 
 impl StdError for ThreadError {}
 
+/// Work that was stopped before its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interrupted {
+    /// Planes of the file that are stored.
+    pub stored: u64,
+    /// Planes that it has.
+    pub planes: u64,
+}
+
+impl fmt::Display for Interrupted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { stored, planes } = self;
+        write!(f, "interrupted; {stored} of {planes} planes are stored")
+    }
+}
+
+impl StdError for Interrupted {}
+
 impl Stage {
     fn inner(&self) -> &(dyn StdError + 'static) {
         match self {
@@ -187,7 +238,9 @@ impl Stage {
             Self::Plan(error) => error,
             Self::Backend(error) => error,
             Self::Output(error) => error,
+            Self::Journal(error) => error,
             Self::Threads(error) => error,
+            Self::Interrupted(error) => error,
             Self::Bug(error) => error,
         }
     }
@@ -197,12 +250,22 @@ impl Stage {
         matches!(
             self,
             Self::Plane(PlaneError::Store { .. })
+                | Self::Journal(_)
                 | Self::Backend(BackendError::Plane(PlaneError::Store { .. }))
         )
     }
 
+    /// Whether a plane was given up because that was asked for: only a store says so.
+    pub(crate) fn is_given_up(&self) -> bool {
+        let (Self::Plane(error) | Self::Backend(BackendError::Plane(error))) = self else {
+            return false;
+        };
+        matches!(error, PlaneError::Store { kind, .. } if *kind == ErrorKind::Interrupted)
+    }
+
     fn blame(&self) -> Blame {
         match self {
+            Self::Interrupted(_) => Blame::Interrupted,
             Self::Layout(_) | Self::Input(_) | Self::Sky(_) => Blame::Input,
             Self::Beam(error) if error.is_request() => Blame::Request,
             Self::Beam(_) => Blame::Input,
@@ -211,6 +274,8 @@ impl Stage {
             Self::Plan(PlanError::Memory { .. } | PlanError::Known { .. }) => Blame::Machine,
             Self::Plan(_) => Blame::Input,
             Self::Output(error) => error.blame(),
+            Self::Journal(error) if error.is_request() => Blame::Request,
+            Self::Journal(_) => Blame::Machine,
             Self::Backend(_) | Self::Threads(_) | Self::Plane(PlaneError::Store { .. }) => {
                 Blame::Machine
             }
@@ -222,7 +287,7 @@ impl Stage {
 /// A file that is not there is the input's fault; one that may not be read the machine's.
 fn map_blame(error: &MapError) -> Blame {
     match error {
-        MapError::Open { source } if source.kind() == std::io::ErrorKind::NotFound => Blame::Input,
+        MapError::Open { source } if source.kind() == ErrorKind::NotFound => Blame::Input,
         MapError::NotAFile => Blame::Input,
         MapError::Locked | MapError::NoScratch { .. } | MapError::ScratchNoFolder { .. } => {
             Blame::Request
@@ -258,7 +323,9 @@ stage_from! {
     PlanError => Plan,
     BackendError => Backend,
     OutputError => Output,
+    JournalError => Journal,
     ThreadError => Threads,
+    Interrupted => Interrupted,
     Bug => Bug,
 }
 

@@ -86,6 +86,7 @@ impl Image {
         let cube = Cube::of(chosen)?;
         let axes = Axes::find(chosen.header(), cube.axes())?;
         let codec = codec(chosen.header(), cube.bitpix())?;
+        source.set_pieces(&cube.data_range(), cube.plane_bytes());
         Ok(Self {
             path: path.to_owned(),
             source,

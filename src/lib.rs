@@ -47,4 +47,4 @@ pub mod progress;
 pub mod run;
 pub mod sky;
 
-pub use error::{Blame, Bug, Error, InputError, Stage, ThreadError};
+pub use error::{Blame, Bug, Error, InputError, Interrupted, Stage, ThreadError, Unfinished};

@@ -25,6 +25,11 @@ pub trait Observer: Sync {
         let _ = plan;
     }
 
+    /// Planes of this file, with this many bytes together, were stored by an earlier run.
+    fn planes_found(&self, plan: &FilePlan, planes: u64, bytes: u64) {
+        let _ = (plan, planes, bytes);
+    }
+
     /// A plane is stored: its number in file order and its length in bytes.
     fn plane_stored(&self, plan: &FilePlan, plane: u64, bytes: u64) {
         let _ = (plan, plane, bytes);

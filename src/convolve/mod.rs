@@ -15,6 +15,7 @@ pub mod reference;
 use std::fmt;
 
 pub use cpu::Cpu;
+pub(crate) use cpu::vectorised;
 pub use error::BackendError;
 
 use crate::plan::{Convolution, Edge, Precision};
@@ -32,6 +33,10 @@ pub const LEAST_WEIGHT: f64 = 1e-3;
 pub trait Backend: Send + Sync + fmt::Debug {
     /// The word for it in options and reports, lower case.
     fn name(&self) -> &'static str;
+
+    /// What decides the last bits of a result beside the plan and the processor's family: the
+    /// instructions taken. Two machines with equal words make equal bytes of equal plans.
+    fn arithmetic(&self) -> &str;
 
     /// The bytes that one lane for this workload allocates, exactly; [`u64::MAX`] if they are
     /// beyond counting. Tables that lanes share are not part of it.

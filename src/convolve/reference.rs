@@ -23,6 +23,10 @@ impl Backend for Reference {
         "reference"
     }
 
+    fn arithmetic(&self) -> &str {
+        "plain"
+    }
+
     /// Its memory is not counted.
     fn lane_bytes(&self, _workload: &Workload) -> u64 {
         0

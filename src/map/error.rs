@@ -35,6 +35,13 @@ pub enum MapError {
     },
     /// Another process is writing it.
     Locked,
+    /// A file to go on with has another length than it was given.
+    Length {
+        /// Its length, bytes.
+        found_bytes: u64,
+        /// What it was given, bytes.
+        len_bytes: u64,
+    },
     /// Its blocks could not be reserved: no space, a quota, or a file system that cannot.
     Reserve {
         /// How much was asked for, bytes.
@@ -105,6 +112,14 @@ impl fmt::Display for MapError {
             Self::Map { len_bytes, .. } => write!(f, "{len_bytes} bytes cannot be mapped"),
             Self::Create { .. } => write!(f, "cannot be created"),
             Self::Locked => write!(f, "is being written by another run, which must end first"),
+            Self::Length {
+                found_bytes,
+                len_bytes,
+            } => write!(
+                f,
+                "has {found_bytes} bytes, and was given {len_bytes} when it was begun; --restart \
+                 begins anew"
+            ),
             Self::Reserve { len_bytes, .. } => {
                 write!(f, "{len_bytes} bytes cannot be reserved on its disk")
             }
@@ -151,6 +166,7 @@ impl Error for MapError {
             Self::NotAFile
             | Self::TooLarge { .. }
             | Self::Locked
+            | Self::Length { .. }
             | Self::NoScratch { .. }
             | Self::ScratchNoFolder { .. }
             | Self::Range { .. } => None,

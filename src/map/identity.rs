@@ -1,4 +1,5 @@
-//! Which file a path means, whatever its name: device and inode.
+//! Which file a path means, whatever its name: device and inode; and whether it is still as it
+//! was.
 
 use std::fs::Metadata;
 use std::io;
@@ -31,6 +32,27 @@ impl FileId {
         Self {
             device: metadata.dev(),
             inode: metadata.ino(),
+        }
+    }
+}
+
+/// A file's length and when it was last changed: equal as long as nobody writes to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileStamp {
+    /// Its length, bytes.
+    pub len_bytes: u64,
+    /// When it was last changed, nanoseconds since 1970.
+    pub modified_ns: i128,
+}
+
+impl FileStamp {
+    /// Of the file this metadata belongs to.
+    #[must_use]
+    pub fn of(metadata: &Metadata) -> Self {
+        Self {
+            len_bytes: metadata.len(),
+            modified_ns: i128::from(metadata.mtime()) * 1_000_000_000
+                + i128::from(metadata.mtime_nsec()),
         }
     }
 }

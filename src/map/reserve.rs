@@ -12,19 +12,34 @@ pub(super) enum Reserve {
     IfPossible,
 }
 
-/// Makes `file` exactly `len_bytes` long, its bytes zero; says whether every block is allocated.
+/// What a file holds at first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Start {
+    /// Zeros.
+    Zero,
+    /// What it held before.
+    AsItIs,
+}
+
+/// Makes `file` exactly `len_bytes` long; says whether every block is allocated.
 ///
 /// A write to a mapped page of a sparse file on a full disk ends the process with SIGBUS, so the
 /// blocks are asked for first. Where the file system knows no better, fallocate(2) refuses, and
 /// glibc's `posix_fallocate` (POSIX.1-2001) writes to each of them.
 #[cfg(target_os = "linux")]
-pub(super) fn reserve(file: &File, len_bytes: u64, how: Reserve) -> io::Result<bool> {
+pub(super) fn reserve(
+    file: &File,
+    len_bytes: u64,
+    (how, start): (Reserve, Start),
+) -> io::Result<bool> {
     use std::os::fd::AsRawFd;
 
     let Ok(length) = libc::off_t::try_from(len_bytes) else {
         return Err(io::Error::from(io::ErrorKind::FileTooLarge));
     };
-    file.set_len(0)?;
+    if start == Start::Zero {
+        file.set_len(0)?;
+    }
     if length == 0 {
         return Ok(true);
     }
@@ -65,15 +80,21 @@ fn fallocate(file: &File, length: libc::off_t) -> i32 {
 
 /// As above, where there is no `posix_fallocate`: zeros are written.
 #[cfg(not(target_os = "linux"))]
-pub(super) fn reserve(file: &File, len_bytes: u64, how: Reserve) -> io::Result<bool> {
+pub(super) fn reserve(
+    file: &File,
+    len_bytes: u64,
+    (how, start): (Reserve, Start),
+) -> io::Result<bool> {
     use std::io::{Read, Seek, SeekFrom, copy, repeat};
 
+    if start == Start::AsItIs {
+        return Ok(true);
+    }
+    file.set_len(0)?;
     if how == Reserve::IfPossible {
-        file.set_len(0)?;
         file.set_len(len_bytes)?;
         return Ok(false);
     }
-    file.set_len(0)?;
     let mut writer: &File = file;
     writer.seek(SeekFrom::Start(0))?;
     copy(&mut repeat(0).take(len_bytes), &mut writer)?;

@@ -12,11 +12,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use memmap2::{MmapMut, MmapOptions};
 
 use super::MapError;
-use super::reserve::{Reserve, reserve};
+use super::guard::{Kind, Registration};
+use super::reserve::{Reserve, Start, reserve};
 
 /// Bytes in a file, reserved and mapped, that nobody else can open.
 #[derive(Debug)]
 pub struct Scratch {
+    // Before `map`: nothing is listed that is not mapped. Of memory there is nothing to list.
+    _entry: Option<Registration>,
     map: MmapMut,
 }
 
@@ -55,17 +58,23 @@ impl Scratch {
         if length == 0 {
             // A map of nothing is refused by some systems.
             let map = MmapMut::map_anon(1)?;
-            return Ok(Self { map });
+            return Ok(Self { _entry: None, map });
         }
         let file = nameless(folder)?;
-        reserve(&file, len_bytes, Reserve::Surely)?;
+        reserve(&file, len_bytes, (Reserve::Surely, Start::Zero))?;
         let mut options = MmapOptions::new();
         options.len(length);
         // SAFETY: `reserve` has made the file this long, so no page of the map lies beyond its
         // end, and `nameless` has made it in this call without a name, so nobody else can write,
         // shorten or map it.
         let map = unsafe { options.map_mut(&file) }?;
-        Ok(Self { map })
+        // It has no name, so its folder stands for it.
+        let place = (map.as_ptr().addr(), map.len());
+        let entry = Registration::new(Kind::Output, folder, place);
+        Ok(Self {
+            _entry: Some(entry),
+            map,
+        })
     }
 
     /// All bytes, or more where none were asked for.
@@ -176,7 +185,7 @@ mod tests {
     fn nothing_is_left_where_files_must_have_names_at_first() {
         let folder = tempfile::tempdir().unwrap();
         let file = unlinked(folder.path()).unwrap();
-        reserve(&file, 5000, Reserve::Surely).unwrap();
+        reserve(&file, 5000, (Reserve::Surely, Start::Zero)).unwrap();
         assert_eq!(file.metadata().unwrap().len(), 5000);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }

@@ -6,13 +6,17 @@ use std::path::Path;
 
 use memmap2::Mmap;
 
-use super::{FileId, MapError, advice};
+use super::guard::{Kind, Registration};
+use super::{FileId, FileStamp, MapError, advice};
 
 /// A whole file, mapped read-only.
 #[derive(Debug)]
 pub struct Source {
+    // Before `map`: nothing is listed that is not mapped.
+    entry: Registration,
     map: Mmap,
     id: FileId,
+    stamp: FileStamp,
 }
 
 impl Source {
@@ -20,7 +24,7 @@ impl Source {
     ///
     /// The caller gives its word that nobody changes or shortens the file while it is mapped:
     /// changed bytes would change under the slices handed out, and bytes cut off would end the
-    /// process with SIGBUS.
+    /// process with SIGBUS. What a program can say then is in [`guard`](super::guard).
     ///
     /// # Errors
     /// [`MapError::Open`], [`MapError::NotAFile`], [`MapError::TooLarge`], [`MapError::Map`].
@@ -40,9 +44,12 @@ impl Source {
         // open file; that no one changes its bytes is the caller's word (see above).
         let map =
             unsafe { Mmap::map(&file) }.map_err(|source| MapError::Map { len_bytes, source })?;
+        let place = (map.as_ptr().addr(), map.len());
         Ok(Self {
+            entry: Registration::new(Kind::Input, path, place),
             map,
             id: FileId::of(&metadata),
+            stamp: FileStamp::of(&metadata),
         })
     }
 
@@ -50,6 +57,12 @@ impl Source {
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.map
+    }
+
+    /// What the file holds in `range` are pieces of `piece_bytes` bytes each: where a byte of theirs
+    /// cannot be had, the number of its piece is told ([`guard`](super::guard)).
+    pub fn set_pieces(&self, range: &Range<u64>, piece_bytes: u64) {
+        self.entry.set_pieces(range, piece_bytes);
     }
 
     /// Lets go of the pages of `range`, here and in the page cache; the next look reads them from
@@ -64,6 +77,12 @@ impl Source {
         // SAFETY: the bytes are part of our own read-only map.
         unsafe { advice::unmap_pages(bytes.as_ptr(), bytes.len()) };
         advice::let_go(file, range);
+    }
+
+    /// Its length and when it was last changed, as it was opened.
+    #[must_use]
+    pub fn stamp(&self) -> FileStamp {
+        self.stamp
     }
 
     /// Which file this is.

@@ -4,13 +4,14 @@
 use std::fs::{File, OpenOptions, TryLockError};
 use std::ops::Range;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use memmap2::{MmapMut, MmapOptions};
 
 use super::behind::Behind;
 use super::filesystem::network_file_system;
-use super::reserve::{Reserve, reserve};
+use super::guard::{Kind, Registration};
+use super::reserve::{Reserve, Start, reserve};
 use super::slot::Slot;
 use super::{FileId, MapError};
 
@@ -26,9 +27,64 @@ pub enum Io {
     Write,
 }
 
+/// A file that is locked against a second writer, and as it was before.
+#[derive(Debug)]
+pub struct Claim {
+    path: PathBuf,
+    file: File,
+}
+
+impl Claim {
+    /// Locks the file at `path`, which is made if it is not there. The lock is advisory and ends
+    /// with the process.
+    ///
+    /// # Errors
+    /// [`MapError::Create`], [`MapError::Locked`].
+    pub fn of(path: &Path) -> Result<Self, MapError> {
+        let file = open_locked(path)?;
+        let path = path.to_owned();
+        Ok(Self { path, file })
+    }
+
+    /// Makes it `len_bytes` long and zero.
+    ///
+    /// # Errors
+    /// [`MapError::Reserve`], [`MapError::TooLarge`], [`MapError::Map`]. The file is gone then.
+    pub fn create(self, len_bytes: u64, io: Io) -> Result<Target, MapError> {
+        let Self { path, file } = self;
+        let made = Target::made(&path, file, (len_bytes, Start::Zero), io);
+        made.map_err(|(file, error)| {
+            // While the lock is held, so that it is no other run's file that goes.
+            let _ = std::fs::remove_file(&path);
+            drop(file);
+            error
+        })
+    }
+
+    /// Takes it as it is, which must be `len_bytes` long.
+    ///
+    /// # Errors
+    /// [`MapError::Length`], [`MapError::Reserve`], [`MapError::TooLarge`], [`MapError::Map`]. The
+    /// file is left as it is.
+    pub fn reopen(self, len_bytes: u64, io: Io) -> Result<Target, MapError> {
+        let metadata = self.file.metadata();
+        let found_bytes = metadata.map_err(|source| MapError::Open { source })?.len();
+        if found_bytes != len_bytes {
+            return Err(MapError::Length {
+                found_bytes,
+                len_bytes,
+            });
+        }
+        let start = (len_bytes, Start::AsItIs);
+        Target::made(&self.path, self.file, start, io).map_err(|(_, error)| error)
+    }
+}
+
 /// A file being made: reserved, and locked against a second writer.
 #[derive(Debug)]
 pub struct Target {
+    /// Of the map; before it, as nothing is listed that is not mapped.
+    entry: Option<Registration>,
     /// `None` if it is written by position.
     map: Option<MmapMut>,
     file: File,
@@ -44,40 +100,49 @@ impl Target {
     /// while one that another run is still writing is left alone.
     ///
     /// # Errors
-    /// [`MapError::Create`], [`MapError::Locked`], [`MapError::Reserve`], [`MapError::TooLarge`],
-    /// [`MapError::Map`]. After all but the first two the file is gone.
+    /// As those of [`Claim::of`] and [`Claim::create`].
     pub fn create(path: &Path, len_bytes: u64, io: Io) -> Result<Self, MapError> {
         if usize::try_from(len_bytes).is_err() {
             return Err(MapError::TooLarge { len_bytes });
         }
-        let file = open_locked(path)?;
+        Claim::of(path)?.create(len_bytes, io)
+    }
+
+    fn made(
+        path: &Path,
+        file: File,
+        (len_bytes, start): (u64, Start),
+        io: Io,
+    ) -> Result<Self, (File, MapError)> {
+        if usize::try_from(len_bytes).is_err() {
+            return Err((file, MapError::TooLarge { len_bytes }));
+        }
+        let on_network = network_file_system(path).is_some();
         let made = match io {
-            Io::Map => Self::mapped(file, len_bytes),
-            Io::Write => Self::written(file, len_bytes),
-            Io::Auto if network_file_system(path).is_some() => Self::written(file, len_bytes),
-            Io::Auto => Self::mapped(file, len_bytes).or_else(|(file, error)| {
+            Io::Map => Self::mapped(file, len_bytes, start),
+            Io::Write => Self::written(file, len_bytes, start),
+            Io::Auto if on_network => Self::written(file, len_bytes, start),
+            Io::Auto => Self::mapped(file, len_bytes, start).or_else(|(file, error)| {
                 if cannot_map(&error) {
-                    Self::written(file, len_bytes)
+                    Self::written(file, len_bytes, start)
                 } else {
                     Err((file, error))
                 }
             }),
         };
-        let made = made.map(|target| Self {
-            fails_late: target.fails_late || network_file_system(path).is_some(),
+        made.map(|target| Self {
+            entry: target.bytes().map(|map| {
+                let place = (map.as_ptr().addr(), map.len());
+                Registration::new(Kind::Output, path, place)
+            }),
+            fails_late: target.fails_late || on_network,
             ..target
-        });
-        made.map_err(|(file, error)| {
-            // While the lock is held, so that it is no other run's file that goes.
-            let _ = std::fs::remove_file(path);
-            drop(file);
-            error
         })
     }
 
     /// On failure the file comes back, its lock still held.
-    fn mapped(file: File, len_bytes: u64) -> Result<Self, (File, MapError)> {
-        if let Err(source) = reserve(&file, len_bytes, Reserve::Surely) {
+    fn mapped(file: File, len_bytes: u64, start: Start) -> Result<Self, (File, MapError)> {
+        if let Err(source) = reserve(&file, len_bytes, (Reserve::Surely, start)) {
             return Err((file, MapError::Reserve { len_bytes, source }));
         }
         // `create` has checked that the length is a `usize`.
@@ -88,6 +153,7 @@ impl Target {
         // no locks, and the user's promise stands alone), so nothing else writes or maps it.
         match unsafe { options.map_mut(&file) } {
             Ok(map) => Ok(Self {
+                entry: None,
                 map: Some(map),
                 file,
                 len_bytes,
@@ -98,9 +164,10 @@ impl Target {
     }
 
     /// As above, without a map.
-    fn written(file: File, len_bytes: u64) -> Result<Self, (File, MapError)> {
-        match reserve(&file, len_bytes, Reserve::IfPossible) {
+    fn written(file: File, len_bytes: u64, start: Start) -> Result<Self, (File, MapError)> {
+        match reserve(&file, len_bytes, (Reserve::IfPossible, start)) {
             Ok(reserved) => Ok(Self {
+                entry: None,
                 map: None,
                 file,
                 len_bytes,
@@ -114,6 +181,28 @@ impl Target {
     #[must_use]
     pub fn bytes(&self) -> Option<&[u8]> {
         self.map.as_deref()
+    }
+
+    /// A second handle of the file, to read it or to wait for its disk.
+    ///
+    /// # Errors
+    /// [`MapError::Open`].
+    pub fn file(&self) -> Result<File, MapError> {
+        let file = self.file.try_clone();
+        file.map_err(|source| MapError::Open { source })
+    }
+
+    /// From now on a write counts as one that may fail late: [`close`](Self::close) waits for the
+    /// disk.
+    pub fn make_durable(&mut self) {
+        self.fails_late = true;
+    }
+
+    /// As [`Source::set_pieces`](super::Source::set_pieces).
+    pub fn set_pieces(&self, range: &Range<u64>, piece_bytes: u64) {
+        if let Some(entry) = &self.entry {
+            entry.set_pieces(range, piece_bytes);
+        }
     }
 
     /// Stores `bytes` at byte `at` of the file.
@@ -171,11 +260,13 @@ impl Target {
     /// [`MapError::Sync`]: something written before did not reach the disk.
     pub fn close(self) -> Result<File, MapError> {
         let Self {
+            entry,
             map,
             file,
             fails_late,
             ..
         } = self;
+        drop(entry);
         drop(map);
         if fails_late {
             file.sync_data()

@@ -6,11 +6,12 @@ use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use crate::map::{Io, MapError, Target};
+use crate::map::{Claim, Io, MapError, Target};
 use crate::output::OutputError;
 use crate::output::name::{Existing, part_of};
 
-/// An output under way: `NAME.part`, its blocks reserved. Dropped unpublished, it is removed.
+/// An output under way: `NAME.part`, its blocks reserved. Dropped unpublished, it is removed,
+/// unless it is to be [kept](Draft::keep).
 #[derive(Debug)]
 pub struct Draft {
     // Before `target`, which holds the lock: the name goes while no other run can take it over.
@@ -18,11 +19,82 @@ pub struct Draft {
     target: Option<Target>,
     output: PathBuf,
     existing: Existing,
+    /// Whether it stays when it is dropped.
+    keep: bool,
+    /// Whether it is on the disk before it gets its final name.
+    durable: bool,
 }
 
 /// The name of a file under way; the file is removed when this is dropped.
 #[derive(Debug)]
 struct WorkingName(Option<PathBuf>);
+
+/// The right to make an output: its working name, locked.
+#[derive(Debug)]
+pub struct Place {
+    claim: Claim,
+    path: PathBuf,
+    output: PathBuf,
+    existing: Existing,
+}
+
+impl Place {
+    /// Locks the working name of `output`. What stands there is left as it is.
+    ///
+    /// # Errors
+    /// [`OutputError::Working`]: another run has it, or the folder refuses it.
+    pub fn claim(output: &Path, existing: Existing) -> Result<Self, OutputError> {
+        let path = part_of(output);
+        match Claim::of(&path) {
+            Ok(claim) => Ok(Self {
+                claim,
+                path,
+                output: output.to_owned(),
+                existing,
+            }),
+            Err(source) => Err(OutputError::Working { path, source }),
+        }
+    }
+
+    /// Reserves the working file, `len_bytes` long and zero.
+    ///
+    /// # Errors
+    /// [`OutputError::Working`].
+    pub fn create(self, len_bytes: u64, io: Io) -> Result<Draft, OutputError> {
+        self.draft(|claim| claim.create(len_bytes, io))
+    }
+
+    /// Goes on with the working file, which is `len_bytes` long.
+    ///
+    /// # Errors
+    /// [`OutputError::Working`]; it is left as it is.
+    pub fn reopen(self, len_bytes: u64, io: Io) -> Result<Draft, OutputError> {
+        self.draft(|claim| claim.reopen(len_bytes, io))
+    }
+
+    fn draft(
+        self,
+        make: impl FnOnce(Claim) -> Result<Target, MapError>,
+    ) -> Result<Draft, OutputError> {
+        let Self {
+            claim,
+            path,
+            output,
+            existing,
+        } = self;
+        match make(claim) {
+            Ok(target) => Ok(Draft {
+                working: WorkingName(Some(path)),
+                target: Some(target),
+                output,
+                existing,
+                keep: false,
+                durable: false,
+            }),
+            Err(source) => Err(OutputError::Working { path, source }),
+        }
+    }
+}
 
 impl WorkingName {
     fn path(&self) -> &Path {
@@ -66,12 +138,18 @@ impl WorkingName {
     }
 }
 
-impl Drop for WorkingName {
-    fn drop(&mut self) {
-        if let Some(path) = &self.0 {
+impl WorkingName {
+    fn remove(&mut self) {
+        if let Some(path) = self.0.take() {
             // It may be gone already; there is nobody to tell otherwise.
             let _ = fs::remove_file(path);
         }
+    }
+}
+
+impl Drop for WorkingName {
+    fn drop(&mut self) {
+        self.remove();
     }
 }
 
@@ -93,17 +171,20 @@ impl Draft {
         existing: Existing,
         io: Io,
     ) -> Result<Self, OutputError> {
-        let path = part_of(output);
-        let target = match Target::create(&path, len_bytes, io) {
-            Ok(target) => target,
-            Err(source) => return Err(OutputError::Working { path, source }),
-        };
-        Ok(Self {
-            working: WorkingName(Some(path)),
-            target: Some(target),
-            output: output.to_owned(),
-            existing,
-        })
+        Place::claim(output, existing)?.create(len_bytes, io)
+    }
+
+    /// Whether the working file stays if this is dropped unpublished: for a run that goes on.
+    pub fn keep(&mut self, keep: bool) {
+        self.keep = keep;
+    }
+
+    /// Every byte, and the final name, will be on the disk when it is published.
+    pub fn make_durable(&mut self) {
+        self.durable = true;
+        if let Some(target) = &mut self.target {
+            target.make_durable();
+        }
     }
 
     /// The file; `None` once it is published.
@@ -144,13 +225,33 @@ impl Draft {
             source,
         })?;
         let published = self.working.publish(&self.output, self.existing);
-        let Self {
-            working, output, ..
-        } = self;
-        drop(working);
+        if published.is_ok() || !self.keep {
+            self.working.remove();
+        }
         drop(lock);
-        published.map(|()| output)
+        published?;
+        if self.durable {
+            sync_folder(&self.output).map_err(|source| OutputError::Write { source })?;
+        }
+        Ok(self.output.clone())
     }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        if self.keep {
+            // The file is left where it is.
+            self.working.0 = None;
+        }
+    }
+}
+
+/// Waits until the names in the folder of this file are on the disk.
+fn sync_folder(path: &Path) -> io::Result<()> {
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    fs::File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
 }
 
 /// Writes a small text file beside an output, under a working name first.

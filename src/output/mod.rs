@@ -8,7 +8,7 @@ mod header;
 pub mod name;
 
 pub use create::NewImage;
-pub use draft::{Draft, publish_text};
+pub use draft::{Draft, Place, publish_text};
 pub use error::OutputError;
 pub use header::HeaderEdit;
 pub(crate) use header::stamp;

@@ -47,6 +47,13 @@ pub enum Note {
         /// How many planes.
         planes: u64,
     },
+    /// An earlier run was interrupted, and this one goes on.
+    Continues {
+        /// Planes stored by it.
+        stored: u64,
+        /// All planes.
+        planes: u64,
+    },
     /// A lane's spectrum lies in a file.
     Scratch {
         /// Its folder.
@@ -88,6 +95,7 @@ impl Note {
             Self::LargeLane { .. } => {
                 Some("--memory sets a limit, and --scratch DIR puts most of it into a file")
             }
+            Self::Continues { .. } => Some("--restart begins anew"),
             Self::CutOff { .. } | Self::SomeBlank { .. } => None,
         }
     }
@@ -134,6 +142,10 @@ impl fmt::Display for Note {
             Self::Thrifty { planes } => write!(
                 f,
                 "the memory does not hold the full height of planes, which go by strips: {planes}"
+            ),
+            Self::Continues { stored, planes } => write!(
+                f,
+                "an interrupted run has stored {stored} of {planes} planes; this one goes on"
             ),
             Self::Scratch { folder, bytes } => write!(
                 f,

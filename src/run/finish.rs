@@ -2,16 +2,17 @@
 
 use std::path::PathBuf;
 
-use fits_layout::{BLOCK_BYTES, Header};
+use fits_layout::{BLOCK_BYTES, Header, padded_bytes};
 use rayon::ThreadPool;
 
 use crate::convolve::Backend;
-use crate::error::{Bug, Error, Stage};
-use crate::journal::Journal;
+use crate::error::{Bug, Error, Stage, Unfinished};
+use crate::journal::{Folder, Journal};
 use crate::output::name::part_of;
 use crate::output::{self, Draft, Existing, publish_text};
 use crate::plan::extents::Part;
 use crate::progress::Observer;
+use crate::run::begin::begin;
 use crate::run::behind::{Origin, PIECE_BYTES, WriteBehind};
 use crate::run::lanes::Planes;
 use crate::run::prepare::Prepared;
@@ -24,35 +25,61 @@ pub(super) fn make(
     observer: &dyn Observer,
 ) -> Result<Option<PathBuf>, Error> {
     let output = &prepared.plan.facts.output;
-    let existing = prepared.existing;
     let failed = |stage: Stage| Error::new(output, stage);
-    let len_bytes = prepared.extents.len_bytes();
-    let mut draft = Draft::create(output, len_bytes, existing, prepared.io)
-        .map_err(|error| failed(error.into()))?;
-    write_parts(&mut draft, prepared).map_err(failed)?;
-    let journal = Journal::new(prepared.plan.tasks.len());
+    let (mut draft, journal) = begin(prepared).map_err(failed)?;
     let planes = Planes {
         prepared,
         backend,
         journal: &journal,
         observer,
-        sums: prepared.checksum,
     };
-    fill(pool, &planes, &mut draft)?;
-    gate(&journal).map_err(failed)?;
-    if prepared.checksum {
-        stamp(&mut draft, prepared, &journal).map_err(failed)?;
+    let filled = fill(pool, &planes, &mut draft);
+    // What waits for its batch counts, whatever came after it.
+    let flushed = journal.flush().map_err(|error| failed(error.into()));
+    let unfinished = unfinished(prepared, &journal);
+    draft.keep(unfinished.is_some());
+    let complete = filled.and(flushed).and_then(|()| {
+        gate(&journal).map_err(failed)?;
+        if prepared.checksum {
+            stamp(&mut draft, prepared, &journal).map_err(failed)?;
+        }
+        Ok(())
+    });
+    let published = match complete {
+        Ok(()) => publish(draft, prepared),
+        Err(error) => {
+            drop(draft);
+            Err(error)
+        }
+    };
+    if published.is_ok() || unfinished.is_none() {
+        // The output is complete, or it is as if it had never been begun. What cannot be removed
+        // is of no harm without its working file.
+        let _ = Folder::of(output).remove();
     }
-    publish(draft, prepared)
+    published.map_err(|error| error.leaving(unfinished))
+}
+
+/// What a failure would leave for a later run.
+fn unfinished(prepared: &Prepared, journal: &Journal) -> Option<Unfinished> {
+    let stored = journal.count();
+    let keeps = prepared.is_kept() && !prepared.recovery.discard && stored > 0;
+    keeps.then(|| Unfinished {
+        output: prepared.plan.facts.output.clone(),
+        stored,
+        planes: prepared.cube.planes(),
+    })
 }
 
 /// The log first: once the output has its name, nothing more is to be done.
 fn publish(draft: Draft, prepared: &Prepared) -> Result<Option<PathBuf>, Error> {
     let output = &prepared.plan.facts.output;
     if let Some((path, text)) = &prepared.beamlog {
+        let goes_on = prepared.continues || prepared.recovery.resume;
         let existing = match prepared.existing {
             // The output that a log of this name belonged to is not there.
             Existing::Skip => Existing::Overwrite,
+            Existing::Refuse if goes_on => Existing::Overwrite,
             other => other,
         };
         publish_text(path, text, existing).map_err(|error| Error::new(path, error.into()))?;
@@ -75,17 +102,31 @@ fn fill(pool: &ThreadPool, planes: &Planes<'_>, draft: &mut Draft) -> Result<(),
     let failed = |stage: Stage| Error::new(&prepared.plan.facts.output, stage);
     let cube = &prepared.cube;
     let ranges = (0..cube.planes()).filter_map(|plane| cube.plane_range(plane));
+    let known = planes.journal.count();
+    planes
+        .observer
+        .planes_found(&prepared.plan, known, known * cube.plane_bytes());
     let target = draft
         .target_mut()
         .ok_or_else(|| failed(unmapped().into()))?;
+    target.set_pieces(&cube.data_range(), cube.plane_bytes());
     let (slots, behind) = target.slots(ranges).map_err(|error| failed(error.into()))?;
+    let slots = slots.into_iter().enumerate();
+    let (known, slots): (Vec<_>, Vec<_>) = slots.partition(|(plane, _)| planes.journal.has(*plane));
     if !prepared.writes_behind {
         return planes.fill(pool, slots, None);
     }
     let data = (cube.data_range(), cube.bitpix().size_bytes());
     let behind = WriteBehind::new(behind, origin(prepared), data, PIECE_BYTES);
     let part = part_of(&prepared.plan.facts.output);
-    let work = || planes.fill(pool, slots, Some(&behind));
+    let work = || {
+        for (_, slot) in known {
+            let (length, (place, _)) = (slot.len_bytes(), slot.into_parts());
+            // No piece is begun yet, so none has failed.
+            let _ = behind.filled(place.start(), length);
+        }
+        planes.fill(pool, slots, Some(&behind))
+    };
     behind.beside(&part, work).map_err(failed)?
 }
 
@@ -112,7 +153,7 @@ fn gate(journal: &Journal) -> Result<(), Stage> {
 }
 
 /// Headers, kept HDUs and the beam table; the planes come later.
-fn write_parts(draft: &mut Draft, prepared: &Prepared) -> Result<(), Stage> {
+pub(super) fn write_parts(draft: &mut Draft, prepared: &Prepared) -> Result<(), Stage> {
     let input = prepared.image.bytes();
     for (part, range) in prepared.extents.parts() {
         match part {
@@ -129,7 +170,11 @@ fn write_parts(draft: &mut Draft, prepared: &Prepared) -> Result<(), Stage> {
             Part::BeamTable { .. } => {
                 draft.write_at(range.start, prepared.table.as_deref().unwrap_or_default())?;
             }
-            Part::Data { .. } => {}
+            // Of work gone on with it is not known to be zero.
+            Part::Data { bytes } => {
+                let padding = padded_bytes(*bytes).unwrap_or(*bytes) - bytes;
+                draft.write_at(range.end, &[0; BLOCK_BYTES][..padding as usize])?;
+            }
         }
     }
     Ok(())

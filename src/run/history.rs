@@ -3,8 +3,10 @@
 //! No line may look like one that a beam can be read from (`AIPS CLEAN BMAJ=…`, or a line of
 //! CASA's about the beam): a reader of our output would take the old beam for the new one.
 
+use crate::journal::Job;
 use crate::plan::{Edge, FilePlan, Mode, NanRule, Precision, TargetChoice, Targets};
 use crate::run::Request;
+use crate::run::job::COMMAND;
 
 /// Characters of text in a HISTORY card (FITS 4.0, 4.4.2.4).
 const TEXT_CHARACTERS: usize = 72;
@@ -13,7 +15,7 @@ const TEXT_CHARACTERS: usize = 72;
 const CONTINUED: &str = "mmconv   ";
 
 /// The HISTORY texts for one output, each of at most 72 characters.
-pub(super) fn lines(request: &Request, plan: &FilePlan, backend: &str) -> Vec<String> {
+pub(super) fn lines(request: &Request, plan: &FilePlan, job: &Job, backend: &str) -> Vec<String> {
     let version = env!("CARGO_PKG_VERSION");
     let mut lines = vec![format!(
         "mmconv {version}: planes convolved to a common resolution"
@@ -21,10 +23,16 @@ pub(super) fn lines(request: &Request, plan: &FilePlan, backend: &str) -> Vec<St
     lines.push(format!("mmconv target: {}", target(request, plan)));
     lines.push(format!("mmconv input beams: {}", plan.facts.beam_source));
     lines.push(format!("mmconv rules: {}", rules(request, plan, backend)));
-    if let Some(provenance) = &request.provenance {
-        lines.push(format!("mmconv command: {provenance}"));
+    lines.push(job_line(job));
+    if let Some(command) = job.get(COMMAND).filter(|command| !command.is_empty()) {
+        lines.push(format!("mmconv command: {command}"));
     }
     lines.iter().flat_map(|line| cards(line)).collect()
+}
+
+/// The line by which an output that is complete is known again.
+pub(super) fn job_line(job: &Job) -> String {
+    format!("mmconv job: {}", job.id())
 }
 
 /// A line as the texts of cards, each of which begins with our name: a card that began in the
@@ -51,7 +59,7 @@ fn cards(line: &str) -> Vec<String> {
     cards
 }
 
-fn target(request: &Request, plan: &FilePlan) -> String {
+pub(super) fn target(request: &Request, plan: &FilePlan) -> String {
     let how = match &request.spec.target {
         TargetChoice::Beam(_) => "as asked for",
         TargetChoice::From(_) => "from another file",
@@ -64,7 +72,7 @@ fn target(request: &Request, plan: &FilePlan) -> String {
     }
 }
 
-fn rules(request: &Request, plan: &FilePlan, backend: &str) -> String {
+pub(super) fn rules(request: &Request, plan: &FilePlan, backend: &str) -> String {
     let edge = match request.spec.edge {
         Edge::Zero => "zero",
         Edge::Wrap => "wrap",

@@ -8,7 +8,7 @@ use rayon::ThreadPool;
 
 use crate::convolve::{Backend, Lane, Workload};
 use crate::error::{Bug, Error, Stage};
-use crate::journal::Journal;
+use crate::journal::{Journal, Record};
 use crate::map::{Slot, Touch};
 use crate::output::name::part_of;
 use crate::plan::{FilePlan, Task};
@@ -29,8 +29,8 @@ pub(super) fn workload(plan: &FilePlan) -> Workload {
     workload
 }
 
-/// Slots waiting for a lane, in file order.
-type Queue<'s> = Mutex<std::iter::Enumerate<std::vec::IntoIter<Slot<'s>>>>;
+/// Planes and their slots waiting for a lane, in file order.
+type Queue<'s> = Mutex<std::vec::IntoIter<(usize, Slot<'s>)>>;
 
 /// The work on one output's planes.
 pub(super) struct Planes<'a> {
@@ -38,8 +38,6 @@ pub(super) struct Planes<'a> {
     pub backend: &'a dyn Backend,
     pub journal: &'a Journal,
     pub observer: &'a dyn Observer,
-    /// Whether the planes' checksums are wanted.
-    pub sums: bool,
 }
 
 /// What the lanes of one output share.
@@ -52,18 +50,18 @@ struct Work<'w, 's> {
 }
 
 impl Planes<'_> {
-    /// Fills every slot. The first threads of the pool run the lanes; the others help inside
+    /// Fills the slots of these planes. The first threads of the pool run the lanes; the others help inside
     /// planes, so there are exactly as many lane workspaces as planned.
     pub fn fill(
         &self,
         pool: &ThreadPool,
-        slots: Vec<Slot<'_>>,
+        slots: Vec<(usize, Slot<'_>)>,
         behind: Option<&WriteBehind<'_>>,
     ) -> Result<(), Error> {
         let plan = &self.prepared.plan;
         let work = Work {
             workload: workload(plan),
-            queue: Mutex::new(slots.into_iter().enumerate()),
+            queue: Mutex::new(slots.into_iter()),
             touch: Touch::by_threads(pool.current_num_threads()),
             behind,
             stop: AtomicBool::new(false),
@@ -83,13 +81,23 @@ impl Planes<'_> {
         failure
             .into_inner()
             .unwrap_or_else(PoisonError::into_inner)
-            .map_or(Ok(()), Err)
+            .map_or_else(|| self.not_interrupted(), Err)
+    }
+
+    /// A stop that came after the last plane was begun is none.
+    fn not_interrupted(&self) -> Result<(), Error> {
+        let missing = self.journal.missing().len() as u64;
+        if missing > 0 && self.prepared.stop.is_asked() {
+            return Err(self.prepared.interrupted(missing));
+        }
+        Ok(())
     }
 
     /// One lane's life. Its memory is allocated before its first convolution and kept.
     fn lane(&self, work: &Work<'_, '_>) -> Result<(), Error> {
         let mut lane = None;
-        while !work.stop.load(Ordering::Relaxed) {
+        let stop = &self.prepared.stop;
+        while !work.stop.load(Ordering::Relaxed) && !stop.is_asked() {
             // The guard is gone at the end of this statement: no work is done under the lock.
             let next = work
                 .queue
@@ -102,6 +110,7 @@ impl Planes<'_> {
             }));
             let stage = match stored {
                 Ok(Ok(())) => continue,
+                Ok(Err(stage)) if stage.is_given_up() => break,
                 Ok(Err(stage)) => stage,
                 Err(panic) => Bug(panic_text(&*panic)).into(),
             };
@@ -134,8 +143,10 @@ impl Planes<'_> {
         let store = PlaneStore {
             place,
             touch: work.touch,
-            sum: self.sums.then(Mutex::default),
+            sums: Mutex::default(),
+            datasum: self.prepared.checksum,
             behind: work.behind,
+            stop: &self.prepared.stop,
         };
         let shape = (plan.facts.nx, plan.facts.ny);
         let bitpix = plan.precision.bitpix();
@@ -160,7 +171,12 @@ impl Planes<'_> {
             Some(Task::Blank) => output.fill_blank()?,
             None => return Err(Bug(format!("plane {plane} has no task")).into()),
         }
-        self.journal.record(plane, store.sum());
+        let record = Record {
+            plane: plane as u64,
+            sums: store.sums(),
+            ..Record::default()
+        };
+        self.journal.record(&record, bytes)?;
         self.observer.plane_stored(plan, plane as u64, bytes);
         Ok(())
     }

@@ -1,12 +1,18 @@
 //! The front door: a request becomes a checked and planned job, and the job does its work.
 
+mod begin;
 mod behind;
+mod earlier;
 mod finish;
 mod history;
+mod job;
 mod lanes;
 mod machine;
+mod parts;
 mod prepare;
+mod recovery;
 mod scratch;
+mod stop;
 mod store;
 mod tuning;
 
@@ -15,6 +21,8 @@ use std::time::Instant;
 
 pub use crate::output::{Existing, Naming};
 pub use prepare::prepare;
+pub use recovery::Recovery;
+pub use stop::Stop;
 pub use store::{Io, Storage, When};
 pub use tuning::Resources;
 
@@ -40,8 +48,12 @@ pub struct Request {
     pub resources: Resources,
     /// How the outputs are stored.
     pub storage: Storage,
+    /// What becomes of unfinished work.
+    pub recovery: Recovery,
     /// How this was asked for, for HISTORY; a command line, say.
     pub provenance: Option<String>,
+    /// Ends the job before its time.
+    pub stop: Stop,
 }
 
 /// A request that has been checked whole and planned; nothing has been made yet.
@@ -74,7 +86,10 @@ impl Job {
     ///
     /// # Errors
     /// The first file that fails ends the job: files before it are published, of it and those
-    /// after it nothing is left. Where the threads cannot be started nothing is made.
+    /// after it nothing is left. Where the threads cannot be started nothing is made. A job that
+    /// was asked to [`Stop`] begins no other file, which is [`Stage::Interrupted`] if one was left.
+    ///
+    /// [`Stage::Interrupted`]: crate::Stage::Interrupted
     pub fn run(&self, observer: &dyn Observer) -> Result<Vec<FileReport>, Error> {
         let pool = self.pool()?;
         self.prepared
@@ -103,6 +118,7 @@ impl Job {
     ) -> Result<FileReport, Error> {
         let started = Instant::now();
         let plan = &prepared.plan;
+        prepared.may_begin()?;
         observer.file_started(plan);
         let output = plan.facts.output.clone();
         let mut report = FileReport {

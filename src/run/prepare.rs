@@ -2,24 +2,25 @@
 
 use std::path::{Path, PathBuf};
 
-use fits_layout::{Cube, Hdu, HduKind, Header, Sum, checksum};
+use fits_layout::{Cube, Hdu, Header, checksum};
 
 use crate::beam::source::BeamFrom;
-use crate::beam::{Beam, log, table};
+use crate::beam::{Beam, log};
 use crate::convolve::{Backend, Cpu, PlaneKind};
-use crate::error::{Error, InputError, Stage};
+use crate::error::{Error, InputError, Interrupted, Stage};
 use crate::image::{BEAM_FLOOR_PX, Image};
-use crate::map::{FileId, Io, Scratch, Source, network_file_system};
-use crate::output;
+use crate::journal::Job;
+use crate::map::{FileId, Io, Source};
 use crate::output::name::{beamlog_of, check_place, part_of, refuse_collisions};
 use crate::output::{Existing, HeaderEdit, OutputError};
-use crate::plan::extents::{Extents, Part};
+use crate::plan::extents::Extents;
 use crate::plan::target::{Wanted, reference, targets};
 use crate::plan::{
     Facts, FilePlan, HduChoice, Mode, Note, PlanError, Spec, TargetChoice, Targets, Task,
 };
-use crate::run::machine;
-use crate::run::{Job, Request, history};
+use crate::run::earlier::{self, Earlier};
+use crate::run::parts::{beamlog, network_note, parts, scratch, table_bytes};
+use crate::run::{Job as Work, Recovery, Request, Stop, history, job, machine};
 
 /// One file, ready to be worked on.
 #[derive(Debug)]
@@ -45,6 +46,47 @@ pub(super) struct Prepared {
     pub beamlog: Option<(PathBuf, String)>,
     /// The folder that a lane's spectra go to; `None` if they stay in memory.
     pub scratch: Option<PathBuf>,
+    /// What decides the bytes.
+    pub job: Job,
+    /// Whether an earlier run of it has stored planes already.
+    pub continues: bool,
+    pub recovery: Recovery,
+    /// Ends the work before its time.
+    pub stop: Stop,
+}
+
+impl Prepared {
+    /// Whether what is stored is written down, so that a later run can go on: where there is
+    /// more than one plane.
+    pub fn is_kept(&self) -> bool {
+        self.plan.tasks.len() > 1
+    }
+
+    /// Whether its work may begin; a file that is only skipped has none.
+    pub fn may_begin(&self) -> Result<(), Error> {
+        if self.stop.is_asked() && !self.plan.facts.skipped {
+            return Err(self.interrupted(self.plan.facts.planes));
+        }
+        Ok(())
+    }
+
+    /// That the work was stopped with so many planes missing.
+    pub fn interrupted(&self, missing: u64) -> Error {
+        let facts = &self.plan.facts;
+        let interrupted = Interrupted {
+            stored: facts.planes.saturating_sub(missing),
+            planes: facts.planes,
+        };
+        Error::new(&facts.input, interrupted.into())
+    }
+}
+
+/// What every file of a request is prepared with.
+#[derive(Clone, Copy)]
+struct Context<'a> {
+    request: &'a Request,
+    backend: &'a dyn Backend,
+    held_bytes: u64,
 }
 
 /// Checks a whole request and plans it. Inputs are mapped and their headers and beams read; no
@@ -108,10 +150,11 @@ pub(super) struct Prepared {
 /// # Errors
 /// Anything that would fail later and can be known now: names, files, formats, beams, units,
 /// targets, memory.
-pub fn prepare(request: &Request) -> Result<Job, Error> {
+pub fn prepare(request: &Request) -> Result<Work, Error> {
     let outputs = output_names(request)?;
     let images = open_all(request)?;
     let existing = check_places(request, &images, &outputs)?;
+    let earlier = earlier::find(request, outputs.iter().map(PathBuf::as_path))?;
     let held_bytes = hold(request, &images)?;
     let mut facts = Vec::with_capacity(images.len());
     for ((image, output), exists) in images.iter().zip(outputs).zip(existing) {
@@ -122,13 +165,19 @@ pub fn prepare(request: &Request) -> Result<Job, Error> {
     let targets = targets(&facts, &request.spec, &wanted)
         .map_err(|(file, error)| plan_error(&request.inputs, file, error))?;
     let backend: Box<dyn Backend> = Box::new(Cpu::new());
+    let context = Context {
+        request,
+        backend: &*backend,
+        held_bytes,
+    };
     let mut prepared = Vec::with_capacity(images.len());
-    for ((image, facts), targets) in images.into_iter().zip(facts).zip(targets) {
+    let files = images.into_iter().zip(facts).zip(targets).zip(&earlier);
+    for (((image, facts), targets), earlier) in files {
         let plan = plan_file(request, &image, facts, targets);
-        let file = plan.and_then(|plan| tune_file(request, image, plan, (&*backend, held_bytes)));
+        let file = plan.and_then(|plan| context.tune_file(image, plan, earlier.as_ref()));
         prepared.push(file?);
     }
-    Ok(Job {
+    Ok(Work {
         prepared,
         backend,
         threads: request.resources.threads(),
@@ -190,7 +239,9 @@ fn check_places(
             check(&part_of(&log))?;
         }
         let log_exists = has_log && check(&log)?;
-        if request.naming.existing == Existing::Refuse && (exists || log_exists) {
+        // With `resume` the output itself is looked at, once the plan is known.
+        let refuses = request.naming.existing == Existing::Refuse && !request.recovery.resume;
+        if refuses && (exists || log_exists) {
             let taken = if exists { output } else { &log };
             return Err(Error::new(taken, OutputError::Exists.into()));
         }
@@ -228,7 +279,7 @@ fn target_file(spec: &Spec) -> Option<&Path> {
 }
 
 /// Cubes get a beam log; a single image has its beam in its header.
-fn has_log(image: &Image) -> bool {
+pub(super) fn has_log(image: &Image) -> bool {
     image.axes().channels() > 1
 }
 
@@ -359,177 +410,114 @@ fn plan_file(
     Ok(plan)
 }
 
-fn tune_file(
-    request: &Request,
-    image: Image,
-    mut plan: FilePlan,
-    (backend, held_bytes): (&dyn Backend, u64),
-) -> Result<Prepared, Error> {
-    let path = image.path().to_owned();
-    let failed = |stage: Stage| Error::new(&path, stage);
-    request
-        .resources
-        .tune(&mut plan, backend, held_bytes)
-        .map_err(|e| failed(e.into()))?;
-    lay_out(request, image, plan, backend).map_err(failed)
-}
-
-/// The output's header, table, byte ranges and beam log.
-fn lay_out(
-    request: &Request,
-    image: Image,
-    mut plan: FilePlan,
-    backend: &dyn Backend,
-) -> Result<Prepared, Stage> {
-    let table = table_bytes(&image, &plan)?;
-    let header = edited_header(request, &image, &plan, backend)?;
-    let axes = image.cube().axes().to_vec();
-    let relative = Cube::new(plan.precision.bitpix(), &axes, 0)?;
-    let header_bytes = header.render().len() as u64;
-    let data_bytes = relative.data_range().end;
-    let parts = parts(&image, header_bytes, data_bytes, table.as_deref())?;
-    let extents = Extents::new(parts)?;
-    plan.bytes = extents.len_bytes();
-    let data = extents.data().ok_or(PlanError::TooLarge)?;
-    let cube = Cube::new(plan.precision.bitpix(), &axes, data.start)?;
-    let beamlog = has_log(&image).then(|| {
-        (
-            beamlog_of(&plan.facts.output),
-            log::render(&plan.stored_by_channel()),
-        )
-    });
-    let checksum = checksum::is_present(&header);
-    let existing = request.naming.existing;
-    let scratch = request.resources.scratch.clone();
-    let scratch = scratch.filter(|_| plan.scratch_bytes > 0);
-    if let Some(folder) = &scratch {
-        // Whether the room is still there is found out when a lane is made.
-        Scratch::check(folder, plan.scratch_bytes)?;
+impl Context<'_> {
+    fn tune_file(
+        &self,
+        image: Image,
+        mut plan: FilePlan,
+        earlier: Option<&Earlier>,
+    ) -> Result<Prepared, Error> {
+        let path = image.path().to_owned();
+        let failed = |stage: Stage| Error::new(&path, stage);
+        let resources = &self.request.resources;
+        resources
+            .tune(&mut plan, self.backend, self.held_bytes)
+            .map_err(|e| failed(e.into()))?;
+        let job = self.job(&image, &plan, earlier.map(|earlier| &earlier.job));
+        let output = plan.facts.output.clone();
+        let refused = |stage: Stage| Error::new(&output, stage);
+        if !plan.facts.skipped {
+            if let Some(earlier) = earlier {
+                earlier
+                    .check(&output, &job)
+                    .map_err(|e| refused(e.into()))?;
+                plan.notes.push(Note::Continues {
+                    stored: earlier.stored,
+                    planes: plan.facts.planes,
+                });
+            }
+            plan.facts.skipped = self.is_done(&output, &job).map_err(refused)?;
+        }
+        let mut prepared = self.lay_out(image, plan, job).map_err(failed)?;
+        prepared.continues = earlier.is_some();
+        Ok(prepared)
     }
-    plan.notes.extend(network_note(request, &plan.facts.output));
-    let memory_bytes = machine::memory_bytes();
-    let writes_behind = request
-        .storage
-        .writes_behind(extents.len_bytes(), memory_bytes);
-    Ok(Prepared {
-        image,
-        plan,
-        scratch,
-        existing,
-        io: request.storage.io,
-        writes_behind,
-        header,
-        checksum,
-        table,
-        extents,
-        cube,
-        beamlog,
-    })
-}
 
-/// What is to be said where the output will not be mapped.
-fn network_note(request: &Request, output: &Path) -> Option<Note> {
-    let folder = output
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
-    let file_system = network_file_system(folder)?;
-    (request.storage.io == Io::Auto).then_some(Note::Network { file_system })
-}
-
-fn edited_header(
-    request: &Request,
-    image: &Image,
-    plan: &FilePlan,
-    backend: &dyn Backend,
-) -> Result<Header, Stage> {
-    let crpix_channel = image.axes().reference_channel();
-    let stored = plan.stored_by_channel();
-    let reference = reference(&stored, request.spec.ref_channel, crpix_channel)?;
-    let per_channel = matches!(plan.targets, Targets::PerChannel(_));
-    let edit = HeaderEdit {
-        precision: plan.precision,
-        reference: reference.map(|(_, beam)| beam),
-        table_channel: reference
-            .map(|(channel, _)| channel)
-            .filter(|_| per_channel),
-        history: &history::lines(request, plan, backend.name()),
-    };
-    let header = edit
-        .apply(image.header())
-        .map_err(|source| OutputError::Header { source })?;
-    Ok(header)
-}
-
-/// The beams of the output as a BEAMS extension, where they differ; without any beam there is no
-/// table, as there is no beam in the header.
-fn table_bytes(image: &Image, plan: &FilePlan) -> Result<Option<Vec<u8>>, Stage> {
-    let beams = plan.stored_beams();
-    let differ = matches!(plan.targets, Targets::PerChannel(_));
-    if !differ || beams.iter().all(Option::is_none) {
-        return Ok(None);
+    fn job(&self, image: &Image, plan: &FilePlan, earlier: Option<&Job>) -> Job {
+        let backend = (self.backend.name(), self.backend.arithmetic());
+        job::describe(self.request, image, plan, backend, earlier)
     }
-    let bytes = table::write(&beams, plan.facts.stokes())?;
-    let old = table::belonging(image.layout(), image.hdu_index())?;
-    let had_sums = |number: &usize| {
-        let hdu = image.layout().hdus.get(*number);
-        hdu.is_some_and(|hdu| checksum::is_present(hdu.header()))
-    };
-    Ok(Some(if old.iter().any(had_sums) {
-        with_sums(&bytes)?
-    } else {
-        bytes
-    }))
-}
 
-/// An HDU with its CHECKSUM and DATASUM.
-fn with_sums(hdu: &[u8]) -> Result<Vec<u8>, Stage> {
-    let (mut header, span_bytes) = Header::parse(hdu, 0)?;
-    let span = usize::try_from(span_bytes).unwrap_or(usize::MAX);
-    let data = hdu.get(span..).unwrap_or_default();
-    output::stamp(&mut header, Sum::of(data))?;
-    Ok([header.render(), data.to_vec()].concat())
-}
-
-/// The HDUs of the output in order. A beam table belongs to the image: the new one takes the
-/// place of the first old one, and no old one stays.
-fn parts(
-    image: &Image,
-    header_bytes: u64,
-    data_bytes: u64,
-    table: Option<&[u8]>,
-) -> Result<Vec<Part>, Stage> {
-    let mut new_table = table.map(|bytes| Part::BeamTable {
-        bytes: bytes.len() as u64,
-    });
-    let tables = table::belonging(image.layout(), image.hdu_index())?;
-    let mut parts = Vec::new();
-    for (number, hdu) in image.layout().hdus.iter().enumerate() {
-        if number == image.hdu_index() {
-            parts.push(Part::Header {
-                bytes: header_bytes,
-            });
-            parts.push(Part::Data { bytes: data_bytes });
-        } else if tables.contains(&number) {
-            parts.extend(new_table.take());
+    /// Whether the output is there already and may be left as it is: `--resume` finds it made by
+    /// this very job.
+    fn is_done(&self, output: &Path, job: &Job) -> Result<bool, Stage> {
+        let refuses = self.request.naming.existing == Existing::Refuse;
+        if !self.request.recovery.resume || !refuses || output.symlink_metadata().is_err() {
+            return Ok(false);
+        }
+        if earlier::made_by(output, job) {
+            Ok(true)
         } else {
-            parts.push(kept(number, hdu, image.bytes().len() as u64));
+            Err(OutputError::Exists.into())
         }
     }
-    parts.extend(new_table);
-    Ok(parts)
-}
 
-fn kept(number: usize, hdu: &Hdu, file_bytes: u64) -> Part {
-    let fill = if hdu.kind() == HduKind::AsciiTable {
-        b' '
-    } else {
-        0
-    };
-    let input = hdu.header_range().start..hdu.padded_end().min(file_bytes);
-    Part::Kept {
-        hdu: number,
-        input,
-        fill,
+    /// The output's header, table, byte ranges and beam log.
+    fn lay_out(&self, image: Image, mut plan: FilePlan, mut job: Job) -> Result<Prepared, Stage> {
+        let request = self.request;
+        let table = table_bytes(&image, &plan)?;
+        let header = self.edited_header(&image, &plan, &job)?;
+        let axes = image.cube().axes().to_vec();
+        let relative = Cube::new(plan.precision.bitpix(), &axes, 0)?;
+        let header_bytes = header.render().len() as u64;
+        let data_bytes = relative.data_range().end;
+        let parts = parts(&image, header_bytes, data_bytes, table.as_deref())?;
+        let extents = Extents::new(parts)?;
+        plan.bytes = extents.len_bytes();
+        let data = extents.data().ok_or(PlanError::TooLarge)?;
+        let cube = Cube::new(plan.precision.bitpix(), &axes, data.start)?;
+        job::place(&mut job, &extents, cube.plane_bytes(), cube.planes());
+        let scratch = scratch(request, &plan)?;
+        plan.notes.extend(network_note(request, &plan.facts.output));
+        let memory_bytes = machine::memory_bytes();
+        let storage = &request.storage;
+        Ok(Prepared {
+            beamlog: beamlog(&image, &plan),
+            checksum: checksum::is_present(&header),
+            existing: request.naming.existing,
+            io: storage.io,
+            writes_behind: storage.writes_behind(extents.len_bytes(), memory_bytes),
+            continues: false,
+            recovery: request.recovery,
+            stop: request.stop.clone(),
+            image,
+            plan,
+            scratch,
+            header,
+            table,
+            extents,
+            cube,
+            job,
+        })
+    }
+
+    fn edited_header(&self, image: &Image, plan: &FilePlan, job: &Job) -> Result<Header, Stage> {
+        let request = self.request;
+        let crpix_channel = image.axes().reference_channel();
+        let stored = plan.stored_by_channel();
+        let reference = reference(&stored, request.spec.ref_channel, crpix_channel)?;
+        let per_channel = matches!(plan.targets, Targets::PerChannel(_));
+        let edit = HeaderEdit {
+            precision: plan.precision,
+            reference: reference.map(|(_, beam)| beam),
+            table_channel: reference
+                .map(|(channel, _)| channel)
+                .filter(|_| per_channel),
+            history: &history::lines(request, plan, job, self.backend.name()),
+        };
+        let header = edit
+            .apply(image.header())
+            .map_err(|source| OutputError::Header { source })?;
+        Ok(header)
     }
 }

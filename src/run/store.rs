@@ -5,9 +5,12 @@ use std::sync::{Mutex, PoisonError};
 
 use fits_layout::Sum;
 
+use crate::convolve::vectorised;
+use crate::journal::PlaneSums;
 pub use crate::map::Io;
 use crate::map::{Place, Touch};
 use crate::plane::Store;
+use crate::run::Stop;
 use crate::run::behind::WriteBehind;
 
 /// How outputs are stored.
@@ -49,17 +52,19 @@ pub(super) struct PlaneStore<'a> {
     pub place: Place<'a>,
     /// How the pages of a map are made.
     pub touch: Touch,
-    /// The sum of what is filled, where it is wanted.
-    pub sum: Option<Mutex<Sum>>,
+    /// The sums of what is filled.
+    pub sums: Mutex<PlaneSums>,
+    /// Whether DATASUM needs one of them.
+    pub datasum: bool,
     pub behind: Option<&'a WriteBehind<'a>>,
+    /// Looked at before anything is stored.
+    pub stop: &'a Stop,
 }
 
 impl PlaneStore<'_> {
-    /// What the plane's bytes add to the checksum of the data; zero where it is not wanted.
-    pub fn sum(&self) -> Sum {
-        self.sum.as_ref().map_or(Sum::default(), |sum| {
-            *sum.lock().unwrap_or_else(PoisonError::into_inner)
-        })
+    /// The sums of all that was filled.
+    pub fn sums(&self) -> PlaneSums {
+        *self.sums.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -69,21 +74,29 @@ impl Store for PlaneStore<'_> {
     }
 
     fn expect(&self, at: u64, room: &mut [u8]) -> io::Result<()> {
+        self.stop.check()?;
         self.place.make_ready(at, room, self.touch)
     }
 
     fn write(&self, at: u64, bytes: &[u8]) -> io::Result<()> {
+        self.stop.check()?;
         self.place.write(at, bytes)
     }
 
     /// Sums are of words of four bytes, and samples are one or two of them, so the parts of a
     /// plane add up in any order (FITS 4.0, appendix J).
     fn filled(&self, at: u64, bytes: &[u8]) -> io::Result<()> {
-        if let Some(total) = &self.sum {
-            let sum = Sum::of(bytes);
-            let mut total = total.lock().unwrap_or_else(PoisonError::into_inner);
-            *total = total.plus(sum);
+        self.stop.check()?;
+        let mut sums = vectorised(
+            #[inline(always)]
+            || PlaneSums::of_at(at, bytes),
+        );
+        if self.datasum {
+            sums = sums.with_fits(Sum::of(bytes));
         }
+        let mut total = self.sums.lock().unwrap_or_else(PoisonError::into_inner);
+        *total = total.plus(sums);
+        drop(total);
         match self.behind {
             Some(behind) => {
                 let at = self.place.start().saturating_add(at);

@@ -81,6 +81,26 @@ impl Folder {
         fs::write(self.join(name), file(&header, 1)).unwrap();
     }
 
+    /// A cube that takes a while, and next to no room on the disk, with one beam for all planes:
+    /// zeros but for the first sample.
+    pub fn large_cube(&self, name: &str, [nx, ny]: [usize; 2], planes: usize, beam: [f64; 3]) {
+        let mut header = header(&[planes]);
+        for (keyword, length) in [("NAXIS1", nx), ("NAXIS2", ny)] {
+            header.set(keyword, length as i64, None).unwrap();
+        }
+        for (keyword, value) in ["BMAJ", "BMIN"].into_iter().zip(beam) {
+            header.set(keyword, value / 3600.0, None).unwrap();
+        }
+        header.set("BPA", beam[2], None).unwrap();
+        let mut bytes = header.render();
+        let length = bytes.len() + 4 * nx * ny * planes;
+        bytes.extend(1.0_f32.to_be_bytes());
+        fs::write(self.join(name), bytes).unwrap();
+        let file = fs::OpenOptions::new().write(true).open(self.join(name));
+        let length = length.next_multiple_of(2880) as u64;
+        file.unwrap().set_len(length).unwrap();
+    }
+
     /// A cube with a BEAMS table; `None` is a channel without a beam.
     pub fn cube(&self, name: &str, beams: &[Option<[f64; 3]>]) {
         let mut header = header(&[beams.len()]);

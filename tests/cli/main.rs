@@ -11,4 +11,5 @@ mod demo;
 mod harness;
 mod reading;
 mod shell;
+mod signals;
 mod smooth;

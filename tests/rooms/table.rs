@@ -84,7 +84,9 @@ pub fn homes(name: &str) -> Option<&'static [&'static str]> {
         "memmap2" => &["map"],
         "rustfft" | "realfft" => &["convolve", "plane"],
         "rayon" => &["convolve", "run", "output"],
-        "clap" | "clap_complete" | "clap_mangen" | "indicatif" | "serde_json" => &["bin"],
+        "clap" | "clap_complete" | "clap_mangen" | "indicatif" | "serde_json" | "signal_hook" => {
+            &["bin"]
+        }
         "cudarc" => &["convolve"],
         // No FITS in the maps.
         "fits_layout" => &[

@@ -232,6 +232,14 @@ pub struct Running {
     /// The file has no name and goes with the run. Only planes that strips cannot do need it.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub scratch: Option<PathBuf>,
+    /// Time that planes in hand are given when this program is asked to end (seconds) [default: 20]
+    ///
+    /// SIGINT (Ctrl-C), SIGTERM, SIGHUP, SIGXCPU and SIGUSR1 ask. No plane is begun then, and after
+    /// this time those in hand are given up; 0 gives them up at once. A second signal waits for
+    /// nothing. The exit status is 75, and what to type to go on is told.
+    #[arg(long, value_name = "SECONDS", value_parser = values::not_negative)]
+    #[arg(allow_negative_numbers = true)]
+    pub grace: Option<f64>,
     /// How the outputs' bytes get into their files; the bytes are the same
     #[arg(long, value_name = "WAY", value_enum, default_value_t)]
     pub io: IoWord,
@@ -239,6 +247,8 @@ pub struct Running {
     /// from, from the page cache
     #[arg(long, value_name = "WHEN", value_enum, default_value_t)]
     pub write_behind: WhenWord,
+    #[command(flatten)]
+    pub recovery: Recovery,
     /// Check everything and print the plan, make nothing
     #[arg(short, long)]
     pub dry_run: bool,
@@ -251,6 +261,36 @@ pub struct Running {
     /// Print the plan of every plane
     #[arg(short, long, conflicts_with = "quiet")]
     pub verbose: bool,
+}
+
+/// What becomes of unfinished work.
+///
+/// The planes stored so far outlive an interrupted run, and the same command goes on with them.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Interruptions")]
+pub struct Recovery {
+    /// Go on after an interruption: also leave outputs that this very request has completed
+    ///
+    /// Without it, unfinished work of the same request is gone on with too, but outputs that exist
+    /// are refused.
+    #[arg(long, conflicts_with_all = ["restart", "overwrite", "skip_existing"])]
+    pub resume: bool,
+    /// Throw away what an earlier run left unfinished, and begin anew
+    #[arg(long)]
+    pub restart: bool,
+    /// Read the planes that an earlier run stored, and make those again that do not match their
+    /// checksums
+    #[arg(long)]
+    pub recheck: bool,
+    /// Make what is stored outlive the machine, not only this process; slower
+    ///
+    /// About once a second all planes stored so far are sent to the disk and waited for, and then
+    /// recorded; a complete output is on the disk before it gets its name.
+    #[arg(long)]
+    pub durable: bool,
+    /// After an error leave nothing, not even planes that a later run could use
+    #[arg(long)]
+    pub discard: bool,
 }
 
 /// Show the beam of every plane, where it came from, and the common beam.

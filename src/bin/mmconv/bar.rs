@@ -52,6 +52,15 @@ impl<'a> Watch<'a> {
         }
     }
 
+    fn count(&self, planes: u64, bytes: u64) {
+        let stored = self.stored.fetch_add(planes, Ordering::Relaxed) + planes;
+        self.bar.inc(bytes);
+        if !self.bar.is_hidden() {
+            self.bar
+                .set_message(format!("{stored}/{} planes", self.planes));
+        }
+    }
+
     /// Takes the bar away; what was printed above it stays.
     pub fn close(&self) {
         self.bar.finish_and_clear();
@@ -64,13 +73,14 @@ impl Observer for Watch<'_> {
         self.bar.set_prefix(name.to_string_lossy().into_owned());
     }
 
+    fn planes_found(&self, _plan: &FilePlan, planes: u64, bytes: u64) {
+        self.count(planes, bytes);
+        // They took no time of this run.
+        self.bar.reset_eta();
+    }
+
     fn plane_stored(&self, _plan: &FilePlan, _plane: u64, bytes: u64) {
-        let stored = self.stored.fetch_add(1, Ordering::Relaxed) + 1;
-        self.bar.inc(bytes);
-        if !self.bar.is_hidden() {
-            self.bar
-                .set_message(format!("{stored}/{} planes", self.planes));
-        }
+        self.count(1, bytes);
     }
 
     fn file_finished(&self, plan: &FilePlan, report: &FileReport) {

@@ -7,7 +7,7 @@ use mmfits::Blame;
 
 use crate::out::tell;
 
-/// The exit statuses of this program. 5, 6 and 75 are kept for restarted work.
+/// The exit statuses of this program. 5 and 6 are kept for restarted work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Status {
@@ -21,6 +21,8 @@ pub enum Status {
     Machine = 4,
     /// This program is wrong.
     Bug = 70,
+    /// It was asked to stop before its end, and can go on.
+    Interrupted = 75,
 }
 
 impl From<Blame> for Status {
@@ -30,6 +32,7 @@ impl From<Blame> for Status {
             Blame::Input => Self::Input,
             Blame::Machine => Self::Machine,
             Blame::Bug => Self::Bug,
+            Blame::Interrupted => Self::Interrupted,
         }
     }
 }
@@ -77,10 +80,19 @@ impl Failure {
 
 impl From<mmfits::Error> for Failure {
     fn from(error: mmfits::Error) -> Self {
-        Self {
-            status: error.blame().into(),
-            text: chain(&error),
+        let mut text = chain(&error);
+        let status = error.blame().into();
+        // An interruption is told with the line to type.
+        let unfinished = error.unfinished().filter(|_| status != Status::Interrupted);
+        if let Some(left) = unfinished {
+            let (stored, planes) = (left.stored, left.planes);
+            let _ = write!(
+                text,
+                " ({stored} of {planes} planes of {} are kept; the same command goes on with them)",
+                one_line(&left.output.display().to_string())
+            );
         }
+        Self { status, text }
     }
 }
 

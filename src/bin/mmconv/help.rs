@@ -8,7 +8,8 @@ Exit status:
   3   an input is wrong: format, beams, units, or cut short
   4   the machine failed: disk, memory, permission
   70  a bug in mmconv; please report it
-  5, 6 and 75 are kept for work done in parts
+  75  interrupted; the same command goes on
+  5 and 6 are kept for work done in parts
 
 Begin with: mmconv demo";
 

@@ -14,7 +14,9 @@ mod out;
 mod rank;
 mod report;
 mod request;
+mod retype;
 mod shell;
+mod signals;
 mod smooth;
 mod values;
 mod words;
@@ -24,13 +26,23 @@ use std::panic::{self, PanicHookInfo};
 use std::process::ExitCode;
 
 use clap::Parser;
+use mmfits::map::guard::{Farewell, install_guard};
 
 use crate::args::{Cli, Command};
 use crate::failure::{Status, one_line};
 use crate::out::{Results, tell};
 
+/// For files that are cut short, and disks that fail, under a map.
+const FAREWELL: Farewell = Farewell {
+    program: "mmconv",
+    input_status: Status::Input as i32,
+    output_status: Status::Machine as i32,
+};
+
 fn main() -> ExitCode {
     panic::set_hook(Box::new(|info| tell(&bug_text(info))));
+    // Without it a file that is cut short is a plain SIGBUS, which is no reason not to begin.
+    let _ = install_guard(FAREWELL);
     let status = panic::catch_unwind(|| run(std::env::args_os())).unwrap_or(Status::Bug);
     ExitCode::from(status as u8)
 }

@@ -4,9 +4,9 @@ use std::ffi::{OsStr, OsString};
 
 use mmfits::beam::Beam;
 use mmfits::plan::{Mode, Precision, Rounding, Spec, TargetChoice};
-use mmfits::run::{Existing, Naming, Request, Resources, Storage};
+use mmfits::run::{Existing, Naming, Recovery, Request, Resources, Stop, Storage};
 
-use crate::args::{Output, Smooth, Target};
+use crate::args::{self, Output, Smooth, Target};
 use crate::failure::Failure;
 use crate::inputs;
 use crate::values::{Compat, EdgeWord, ModeWord, NanWord};
@@ -53,8 +53,20 @@ pub fn build(args: &Smooth) -> Result<Request, Failure> {
             io: args.running.io.into(),
             write_behind: args.running.write_behind.into(),
         },
+        recovery: recovery(&args.running.recovery),
         provenance: Some(command_line(std::env::args_os())),
+        stop: Stop::default(),
     })
+}
+
+fn recovery(args: &args::Recovery) -> Recovery {
+    Recovery {
+        resume: args.resume,
+        restart: args.restart,
+        recheck: args.recheck,
+        durable: args.durable,
+        discard: args.discard,
+    }
 }
 
 fn spec(args: &Smooth) -> Result<Spec, Failure> {
@@ -127,17 +139,54 @@ fn naming(args: &Output) -> Naming {
     }
 }
 
+/// Flags that say how the work is shared, interrupted and gone on with. They decide no byte, and an
+/// output must not tell by its HISTORY how often it was interrupted.
+const NOT_TOLD: [(&str, bool); 8] = [
+    ("--resume", false),
+    ("--restart", false),
+    ("--recheck", false),
+    ("--durable", false),
+    ("--discard", false),
+    ("--no-finish", false),
+    ("--grace", true),
+    ("--shard", true),
+];
+
 /// The command line for HISTORY: printable ASCII (FITS 4.0, 4.4.2.4), and not every one of a
 /// thousand file names.
 fn command_line(words: impl IntoIterator<Item = OsString>) -> String {
     const LONGEST: usize = 1000;
-    let words: Vec<String> = words.into_iter().map(|word| printable(&word)).collect();
-    let mut line = words.join(" ");
+    let mut told = Vec::new();
+    let mut words = words.into_iter();
+    while let Some(word) = words.next() {
+        match not_told(&word) {
+            Some(takes_next) => {
+                if takes_next {
+                    words.next();
+                }
+            }
+            None => told.push(printable(&word)),
+        }
+    }
+    let mut line = told.join(" ");
     if line.len() > LONGEST {
         line.truncate(LONGEST);
         line.push_str(" ...");
     }
     line
+}
+
+/// For a flag that HISTORY does not tell: whether its value is the next word.
+fn not_told(word: &OsStr) -> Option<bool> {
+    let word = word.to_str()?;
+    NOT_TOLD.iter().find_map(|(flag, has_value)| {
+        let rest = word.strip_prefix(flag)?;
+        match rest {
+            "" => Some(*has_value),
+            value if *has_value && value.starts_with('=') => Some(false),
+            _ => None,
+        }
+    })
 }
 
 fn printable(word: &OsStr) -> String {
@@ -195,6 +244,13 @@ mod tests {
         assert_eq!(request.naming.suffix, "sm");
         assert_eq!(request.naming.existing, Existing::Refuse);
         assert_eq!(request.resources.threads, None);
+    }
+
+    #[test]
+    fn history_does_not_tell_of_interruptions() {
+        let words = "mmconv smooth --grace 5 a.fits --shard=3/4 --resume --resumed --no-finish -q";
+        let line = command_line(words.split(' ').map(OsString::from));
+        assert_eq!(line, "mmconv smooth a.fits --resumed -q");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! `mmconv smooth`: plan, tell, smooth, and name the outputs.
 
+use std::time::Duration;
+
 use mmfits::plan::FilePlan;
 use mmfits::run::prepare;
 
@@ -7,7 +9,10 @@ use crate::args::{Running, Smooth, Target};
 use crate::bar::Watch;
 use crate::failure::{Failure, Status};
 use crate::out::{Results, tell};
-use crate::{json, rank, report, request, words};
+use crate::{json, rank, report, request, retype, signals, words};
+
+/// Ten seconds below the time that Slurm lets pass between SIGTERM and SIGKILL (its `KillWait`).
+const GRACE_SECONDS: f64 = 20.0;
 
 /// Smooths what was asked for.
 ///
@@ -21,7 +26,11 @@ pub fn run(args: &Smooth, results: &Results) -> Result<Status, Failure> {
             shard.index, shard.count
         )));
     }
-    let job = prepare(&request::build(args)?)?;
+    let resume = retype::resumed(std::env::args_os());
+    let interruption = signals::listen(grace(running), resume.clone())?;
+    let mut request = request::build(args)?;
+    request.stop = interruption.stop.clone();
+    let job = prepare(&request)?;
     if !running.quiet {
         tell(&report::plan(&job, running.verbose));
         if let Some(note) = unused(&args.target) {
@@ -38,9 +47,10 @@ pub fn run(args: &Smooth, results: &Results) -> Result<Status, Failure> {
         return Ok(Status::Done);
     }
     let watch = Watch::new(&job, running, results);
+    interruption.begin();
     let reports = job.run(&watch);
     watch.close();
-    let reports = reports?;
+    let reports = reports.map_err(|error| failure(error, &resume))?;
     if !running.quiet {
         let made = reports.iter().filter(|report| !report.skipped);
         let seconds = reports.iter().map(|report| report.seconds).sum();
@@ -48,6 +58,23 @@ pub fn run(args: &Smooth, results: &Results) -> Result<Status, Failure> {
         tell(&format!("done: {files} in {}", words::seconds(seconds)));
     }
     Ok(Status::Done)
+}
+
+/// As a time; what is longer than can be waited for is a year.
+fn grace(running: &Running) -> Duration {
+    const YEAR: Duration = Duration::from_secs(366 * 24 * 3600);
+    let seconds = running.grace.unwrap_or(GRACE_SECONDS);
+    Duration::try_from_secs_f64(seconds).map_or(YEAR, |grace| grace.min(YEAR))
+}
+
+/// What failed, and where nothing did, how to go on.
+fn failure(error: mmfits::Error, resume: &str) -> Failure {
+    let mut failure = Failure::from(error);
+    if failure.status == Status::Interrupted {
+        failure.text.push_str("; go on with:\n  ");
+        failure.text.push_str(resume);
+    }
+    failure
 }
 
 /// What stands on standard output for one file.

@@ -26,6 +26,12 @@ use lane::CpuLane;
 use memory::{Layout, spectra_bytes};
 use plans::Planner;
 
+/// Does `work` with the widest vectors that this machine has, as far as it is inlined.
+#[inline]
+pub(crate) fn vectorised<R>(work: impl FnOnce() -> R) -> R {
+    simd::Isa::best().run(work)
+}
+
 /// The CPU backend. It keeps the tables of every transform length it has met, for all lanes.
 #[derive(Debug, Default)]
 pub struct Cpu {
@@ -44,6 +50,18 @@ impl Cpu {
 impl Backend for Cpu {
     fn name(&self) -> &'static str {
         "cpu"
+    }
+
+    /// The transforms of rustfft, which takes the same instructions for the same answers; our own
+    /// vector code has the bits of the portable one.
+    fn arithmetic(&self) -> &str {
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx") && is_x86_feature_detected!("fma") {
+            return "avx fma";
+        } else if is_x86_feature_detected!("sse4.1") {
+            return "sse4.1";
+        }
+        "plain"
     }
 
     fn lane_bytes(&self, workload: &Workload) -> u64 {

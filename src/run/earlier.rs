@@ -1,0 +1,80 @@
+//! What an earlier run left of an output, looked at before any work.
+
+use std::path::Path;
+
+use fits_layout::{Hdu, Layout};
+
+use crate::error::{Error, Stage};
+use crate::journal::{Folder, Job, JournalError, boot};
+use crate::map::Source;
+use crate::output::name::part_of;
+use crate::run::{Request, history, job};
+
+/// Unfinished work that is there.
+#[derive(Debug)]
+pub(super) struct Earlier {
+    pub job: Job,
+    /// Its planes that are stored.
+    pub stored: u64,
+}
+
+/// The unfinished work of each output, if there is any worth going on with.
+pub(super) fn find<'o>(
+    request: &Request,
+    outputs: impl Iterator<Item = &'o Path>,
+) -> Result<Vec<Option<Earlier>>, Error> {
+    let find = |output: &'o Path| {
+        if request.recovery.restart {
+            return Ok(None);
+        }
+        at(output).map_err(|error| Error::new(output, Stage::from(error)))
+    };
+    outputs.map(find).collect()
+}
+
+/// Without its working file, or without any plane in it, there is nothing to go on with.
+fn at(output: &Path) -> Result<Option<Earlier>, JournalError> {
+    if part_of(output).symlink_metadata().is_err() {
+        return Ok(None);
+    }
+    let folder = Folder::of(output);
+    let Some(job) = folder.job()? else {
+        return Ok(None);
+    };
+    let planes = job.number(job::PLANES).unwrap_or(0);
+    let stored = folder.stored(planes, boot().as_deref())?;
+    let stored = planes.saturating_sub(stored.missing().len() as u64);
+    Ok((stored > 0).then_some(Earlier { job, stored }))
+}
+
+/// Whether the output at this path was made by this job: its image's HISTORY says so.
+pub(super) fn made_by(output: &Path, job: &Job) -> bool {
+    let Ok(source) = Source::open(output) else {
+        return false;
+    };
+    let Ok(layout) = Layout::parse(source.bytes()) else {
+        return false;
+    };
+    let line = history::job_line(job);
+    let mut headers = layout.hdus.iter().map(Hdu::header);
+    headers.any(|header| {
+        header
+            .commentary("HISTORY")
+            .any(|text| text.trim_end() == line)
+    })
+}
+
+impl Earlier {
+    /// Refuses to go on with another job than is asked for.
+    pub fn check(&self, output: &Path, asked: &Job) -> Result<(), JournalError> {
+        let differences = self.job.differences(asked);
+        if differences.is_empty() {
+            return Ok(());
+        }
+        Err(JournalError::OtherJob {
+            folder: Folder::of(output).path().to_owned(),
+            stored: self.stored,
+            differences,
+        })
+    }
+}

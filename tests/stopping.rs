@@ -1,0 +1,184 @@
+//! Jobs that are asked to stop: which planes are finished, which files are published, and what is
+//! told.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use fits_layout::Header;
+use mmfits::beam::Beam;
+use mmfits::output::{Existing, NewImage};
+use mmfits::plan::{FilePlan, Spec, TargetChoice};
+use mmfits::progress::Observer;
+use mmfits::run::{FileReport, Io, Request, Resources, Stop, Storage, When, prepare};
+use mmfits::{Blame, Error, Interrupted, Stage};
+
+const SIZE: [i64; 2] = [31, 24];
+const PLANES: i64 = 5;
+
+fn cube(path: &Path) {
+    let mut header = Header::new();
+    header.set("SIMPLE", true, None).unwrap();
+    for (keyword, value) in [
+        ("BITPIX", -32),
+        ("NAXIS", 3),
+        ("NAXIS1", SIZE[0]),
+        ("NAXIS2", SIZE[1]),
+        ("NAXIS3", PLANES),
+    ] {
+        header.set(keyword, value, None).unwrap();
+    }
+    for (axis, ctype, step) in [
+        (1, "RA---SIN", -0.001),
+        (2, "DEC--SIN", 0.001),
+        (3, "FREQ", 1e6),
+    ] {
+        header.set(&format!("CTYPE{axis}"), ctype, None).unwrap();
+        header.set(&format!("CDELT{axis}"), step, None).unwrap();
+    }
+    for (keyword, value) in [("BMAJ", 0.003), ("BMIN", 0.002), ("BPA", 30.0)] {
+        header.set(keyword, value, None).unwrap();
+    }
+    header.set("BUNIT", "Jy/beam", None).unwrap();
+    let mut image = NewImage::create(path, &header, Existing::Refuse).unwrap();
+    for (k, mut plane) in image.planes_mut().unwrap().into_iter().enumerate() {
+        for y in 0..plane.ny() {
+            plane.write_row(y, &[k as f32; SIZE[0] as usize]).unwrap();
+        }
+    }
+    image.finish().unwrap();
+}
+
+/// A folder with the cubes `0.fits`, `1.fits`, …
+fn folder(cubes: usize) -> (tempfile::TempDir, Vec<PathBuf>) {
+    let folder = tempfile::tempdir().unwrap();
+    let inputs: Vec<PathBuf> = (0..cubes)
+        .map(|number| folder.path().join(format!("{number}.fits")))
+        .collect();
+    for input in &inputs {
+        cube(input);
+    }
+    (folder, inputs)
+}
+
+fn request(inputs: &[PathBuf], storage: Storage) -> Request {
+    Request {
+        inputs: inputs.to_vec(),
+        spec: Spec {
+            target: TargetChoice::Beam(Beam::new(15.0, 14.0, 20.0).unwrap()),
+            ..Spec::default()
+        },
+        resources: Resources {
+            threads: Some(1),
+            ..Resources::default()
+        },
+        storage,
+        ..Request::default()
+    }
+}
+
+/// Asks for a stop when so many planes are stored.
+struct StopAt {
+    planes: u64,
+    stored: AtomicU64,
+    stop: Stop,
+    now: bool,
+}
+
+impl Observer for StopAt {
+    fn plane_stored(&self, _: &FilePlan, _: u64, _: u64) {
+        if self.stored.fetch_add(1, Ordering::Relaxed) + 1 == self.planes {
+            if self.now {
+                self.stop.now();
+            } else {
+                self.stop.after_planes();
+            }
+        }
+    }
+}
+
+/// What became of a job that is asked to stop when so many planes are stored.
+fn stopped_at(planes: u64, now: bool, request: &Request) -> (Result<Vec<FileReport>, Error>, u64) {
+    let job = prepare(request).unwrap();
+    let observer = StopAt {
+        planes,
+        stored: AtomicU64::new(0),
+        stop: request.stop.clone(),
+        now,
+    };
+    let result = job.run(&observer);
+    (result, observer.stored.into_inner())
+}
+
+fn interrupted(result: Result<Vec<FileReport>, Error>, input: &Path) -> u64 {
+    let error = result.unwrap_err();
+    assert_eq!(error.path(), Some(input));
+    assert_eq!(error.blame(), Blame::Interrupted);
+    let Stage::Interrupted(Interrupted { stored, planes }) = *error.stage() else {
+        panic!("{error:?}");
+    };
+    assert_eq!(planes, PLANES as u64);
+    stored
+}
+
+fn output(input: &Path) -> PathBuf {
+    input.with_extension("sm.fits")
+}
+
+#[test]
+fn no_more_planes_are_begun_and_no_other_file() {
+    for now in [false, true] {
+        let (_folder, inputs) = folder(2);
+        let request = request(&inputs, Storage::default());
+        let (result, stored) = stopped_at(2, now, &request);
+        assert_eq!(stored, 2);
+        assert_eq!(interrupted(result, &inputs[0]), 2);
+        assert!(!output(&inputs[0]).exists() && !output(&inputs[1]).exists());
+    }
+}
+
+#[test]
+fn a_file_whose_planes_are_all_stored_is_published() {
+    for (io, write_behind) in [(Io::Map, When::Never), (Io::Write, When::Always)] {
+        let (_folder, inputs) = folder(2);
+        let request = request(&inputs, Storage { io, write_behind });
+        let (result, _) = stopped_at(PLANES as u64, true, &request);
+        assert_eq!(interrupted(result, &inputs[1]), 0);
+        assert!(output(&inputs[0]).exists() && !output(&inputs[1]).exists());
+    }
+}
+
+#[test]
+fn a_stop_after_the_last_plane_of_the_last_file_is_none() {
+    let (_folder, inputs) = folder(2);
+    let request = request(&inputs, Storage::default());
+    let (result, _) = stopped_at(2 * PLANES as u64, false, &request);
+    assert_eq!(result.unwrap().len(), 2);
+    assert!(output(&inputs[0]).exists() && output(&inputs[1]).exists());
+}
+
+/// There is nothing to be done for them.
+#[test]
+fn files_that_are_skipped_are_not_interrupted() {
+    let (_folder, inputs) = folder(2);
+    std::fs::write(output(&inputs[1]), "there already").unwrap();
+    let mut request = request(&inputs, Storage::default());
+    request.naming.existing = Existing::Skip;
+    let (result, _) = stopped_at(PLANES as u64, false, &request);
+    assert!(result.unwrap()[1].skipped);
+}
+
+#[test]
+fn a_stop_before_the_work_leaves_nothing() {
+    let (folder, inputs) = folder(1);
+    let request = request(&inputs, Storage::default());
+    request.stop.after_planes();
+    let (result, stored) = stopped_at(1, false, &request);
+    assert_eq!((interrupted(result, &inputs[0]), stored), (0, 0));
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
