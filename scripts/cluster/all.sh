@@ -7,7 +7,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$here/common.sh"
 "$here/packages.sh" || exit 1
 if [ -z "${MMCONV:-}" ]; then
-    cd "$here/../.."
+    cd "$here/../.." || exit
     cargo build --release || exit 1
     MMCONV=${CARGO_TARGET_DIR:-target}/release/mmconv
 fi

@@ -270,7 +270,7 @@ EOF
 interrupted_and_requeued() {
     python3 "$here/cube.py" cube.fits 1100 1019
     mkdir whole
-    (cd whole && ln -s ../cube.fits && mmconv smooth cube.fits --output out.fits --quiet)
+    (cd whole && ln -s ../cube.fits . && mmconv smooth cube.fits --output out.fits --quiet)
     cat >job.sh <<'EOF'
 #!/bin/bash
 [ -z "${SLURM_RESTART_COUNT:-}" ] || touch again

@@ -2,12 +2,13 @@
 # One cube made by two nodes on a shared file system, which is mounted for them at /mnt/a and /mnt/b
 # and lies at /mnt/server for us to look at. Called by nfs-init.sh and nfs.sh, in a mount namespace or
 # machine of its own.
-#   shared.sh TITLE nfs|fuse EXPECTED
+#   shared.sh TITLE nfs|fuse EXPECTED [TEST...]
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/common.sh"
 . "$here/suite.sh"
 title=$1 kind=$2 expected=$3 work=/mnt/server
+shift 3
 printf '== %s\n' "$title"
 
 # A node is a process that does nothing, in namespaces of its own: its network, its name, and the
@@ -117,8 +118,7 @@ sleeper_that_wakes_too_late() {
     complete
 }
 
-for test in the_control a_plane_a_process eight_shards races_to_the_name \
-    killed_on_one_resumed_on_the_other sleeper_that_wakes_too_late; do
-    check "$test"
-done
+[ $# -gt 0 ] || set -- the_control a_plane_a_process eight_shards races_to_the_name \
+    killed_on_one_resumed_on_the_other sleeper_that_wakes_too_late
+for test; do check "$test"; done
 conclude

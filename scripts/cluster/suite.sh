@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Sourced by the suites beside it: a folder for each test, a line for each result, and what an output
 # has to be compared with. A test is a function; it fails where one of its commands fails. Every
 # command is given the same words in its own folder, so that HISTORY is the same too.
