@@ -39,16 +39,6 @@ gone() {
     return 1
 }
 
-# Waits until the command succeeds.
-until_so() {
-    for _ in $(seq 400); do
-        "$@" && return
-        sleep 0.05
-    done
-    echo "in vain: $*"
-    return 1
-}
-
 pending() { [ "$(squeue -h -j "$1" -o %t)" = PD ]; }
 
 # Lets a requeued job begin, which is held back for two minutes from the moment it has ended. Told so
@@ -122,16 +112,23 @@ Snakemake() {
 }
 
 more_shards_than_planes() {
-    parallel -j 4 mmconv smooth cube.fits --output out.fits --quiet --shard {}/50 ::: {0..49}
+    parallel -j 4 mmconv smooth cube.fits --output out.fits --shard {}/50 ::: {0..49}
     complete
 }
 
 what_plan_prints_can_be_run() {
     mmconv plan cube.fits --output out.fits --shards 5 >plan.txt
     unpublished
-    grep -o 'parallel .*' plan.txt >lines.sh
+    grep -A 1 '^parallel ' plan.txt >lines.sh
     bash -e lines.sh
-    ends_with 0 mmconv finish out.fits
+    complete
+    mkdir slurm
+    cd slurm
+    cp -p ../cube.fits .
+    mmconv plan cube.fits --output out.fits --shards 5 >plan.txt
+    grep -A 1 '^J=' plan.txt >lines.sh
+    bash -e lines.sh >finish.txt
+    gone "$(awk '{ print $NF }' finish.txt)"
     complete
 }
 
@@ -195,7 +192,7 @@ killed_within_a_record() {
     dies_with_its_records
     truncate -s -7 out.fits.mmconv/j/2of4.*
     ends_with 5 mmconv finish out.fits --wait 0
-    says '1 of 37 planes missing' mmconv finish out.fits --wait 0
+    says '(4 journals, 1 torn)' mmconv finish out.fits --wait 0
     smooth --shard 2/4
     complete
 }
@@ -295,6 +292,7 @@ EOF
 
 killed_at_twenty_random_moments() {
     local shard id
+    mmconv plan cube.fits --output out.fits --shards 4 >/dev/null
     for _ in $(seq 20); do
         shard=$((RANDOM % 4))
         smooth --shard $shard/4 --threads 1 --quiet --no-finish &
@@ -313,7 +311,7 @@ killed_at_twenty_random_moments() {
 the_same_shard_twice() {
     local ids=()
     for shard in 0 1 1 2 2 2 3; do
-        smooth --shard $shard/4 --quiet &
+        smooth --shard $shard/4 &
         ids+=($!)
     done
     for id in "${ids[@]}"; do wait "$id"; done
@@ -323,7 +321,7 @@ the_same_shard_twice() {
 the_same_command_again() {
     for shard in 0 1; do smooth --shard $shard/2; done
     complete
-    says 'nothing to do' smooth --shard 1/2
+    says 'skipped' smooth --shard 1/2
     ends_with 0 smooth --shard 1/2
     ends_with 0 mmconv finish out.fits
     complete
@@ -341,16 +339,18 @@ six_finish_at_once() {
     complete
 }
 
-# A process that is stopped, found dead by everyone, and wakes up when the output has its name.
+# A process that is stopped, taken for dead by everyone, and wakes up when the output has its name: then
+# it writes its planes.
 sleeper_that_wakes_too_late() {
-    smooth --shard 0/2 --threads 1 --quiet &
-    local id=$!
-    until_so [ -e out.fits.part ]
-    kill -STOP $id
+    mmconv plan cube.fits --output out.fits --shards 2 >/dev/null
+    "$here/struck.sh" STOP before-write mmconv smooth cube.fits --output out.fits --shard 0/2 --quiet &
+    local id=$! child
+    until_so asleep $id
+    child=$(ps -o pid= --ppid $id)
     smooth --shard 0/2
     smooth --shard 1/2
     cmp out.fits "$expected/out.fits"
-    kill -CONT $id
+    kill -CONT "${child// /}"
     wait $id || true
     complete
 }
@@ -358,12 +358,12 @@ sleeper_that_wakes_too_late() {
 sixty_races_to_the_name() {
     for race in $(seq 60); do
         mkdir "$race"
-        cp cube.fits "$race"
+        cp -p cube.fits "$race"
         (
             cd "$race"
             local ids=()
             for shard in 0 1 2 3; do
-                smooth --shard $shard/4 --threads 1 --quiet &
+                smooth --shard $shard/4 &
                 ids+=($!)
             done
             for id in "${ids[@]}"; do wait "$id"; done
@@ -374,7 +374,7 @@ sixty_races_to_the_name() {
 
 tests=("$@")
 if [ $# = 0 ]; then
-    mapfile -t tests < <(sed -n 's/^\([A-Za-z][A-Za-z_0-9]*\)() {.*/\1/p' "$0" | grep -vxE 'openmpi|submit|gone|until_so|pending|begin_again|dies|dies_with_its_records|Snakemake')
+    mapfile -t tests < <(sed -n 's/^\([A-Za-z][A-Za-z_0-9]*\)() {.*/\1/p' "$0" | grep -vxE 'openmpi|submit|gone|pending|begin_again|dies|dies_with_its_records|Snakemake')
     # Half of all that would be installed, so only where it is there.
     if command -v snakemake >/dev/null; then tests+=(Snakemake); else say 'no snakemake here, so that is not tried'; fi
 fi

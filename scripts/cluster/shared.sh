@@ -41,7 +41,7 @@ on() {
 on_smooth() {
     local node=$1
     shift
-    on "$node" mmconv smooth cube.fits --output out.fits --quiet "$@"
+    on "$node" mmconv smooth cube.fits --output out.fits "$@"
 }
 
 # All shards at once, every other one on the other node.
@@ -50,7 +50,7 @@ alternating() {
     shift
     for shard in $(seq 0 $((count - 1))); do
         reach "${nodes[shard % 2]}"
-        "${reach[@]}" mmconv smooth cube.fits --output out.fits --quiet --shard "$shard/$count" "$@" &
+        "${reach[@]}" mmconv smooth cube.fits --output out.fits --shard "$shard/$count" "$@" &
         ids+=($!)
     done
     for id in "${ids[@]}"; do wait "$id"; done
@@ -79,7 +79,7 @@ eight_shards() {
 races_to_the_name() {
     for race in 1 2 3 4 5 6; do
         mkdir "../race-$race"
-        cp cube.fits "../race-$race"
+        cp -p cube.fits "../race-$race"
         cd "../race-$race"
         alternating 4
         on b mmconv finish out.fits
@@ -100,15 +100,12 @@ killed_on_one_resumed_on_the_other() {
 # Found dead by the other node, it wakes up when the output has its name, and writes its planes.
 sleeper_that_wakes_too_late() {
     on a mmconv plan cube.fits --output out.fits --shards 2 >/dev/null
-    local reach id child state=
+    local reach id child
     reach a
     "${reach[@]}" "$here/struck.sh" STOP before-write mmconv smooth cube.fits --output out.fits --quiet --shard 0/2 &
     id=$!
-    for _ in $(seq 200); do
-        child=$(ps -o pid= --ppid $id) && read -r _ _ state _ <"/proc/${child// /}/stat" && [ "$state" = t ] && break
-        sleep 0.05
-    done
-    [ "$state" = t ]
+    until_so asleep $id
+    child=$(ps -o pid= --ppid $id)
     on_smooth b --shard 0/2
     on_smooth b --shard 1/2
     cmp out.fits "$expected/out.fits"
