@@ -27,6 +27,10 @@ pub enum Blame {
     Machine,
     /// Ourselves.
     Bug,
+    /// The other processes that make an output: planes are missing.
+    Incomplete,
+    /// Whatever changed what was stored.
+    Mismatch,
     /// Whoever asked for a stop: nothing is wrong, and the same request goes on.
     Interrupted,
 }
@@ -77,6 +81,10 @@ impl Error {
     pub(crate) fn in_plane(mut self, plane: u64) -> Self {
         self.0.plane = Some(plane);
         self
+    }
+
+    pub(crate) fn is_incomplete(&self) -> bool {
+        self.blame() == Blame::Incomplete
     }
 
     pub(crate) fn leaving(mut self, unfinished: Option<Unfinished>) -> Self {
@@ -274,6 +282,8 @@ impl Stage {
             Self::Plan(PlanError::Memory { .. } | PlanError::Known { .. }) => Blame::Machine,
             Self::Plan(_) => Blame::Input,
             Self::Output(error) => error.blame(),
+            Self::Journal(JournalError::Incomplete { .. }) => Blame::Incomplete,
+            Self::Journal(JournalError::Mismatch { .. }) => Blame::Mismatch,
             Self::Journal(error) if error.is_request() => Blame::Request,
             Self::Journal(_) => Blame::Machine,
             Self::Backend(_) | Self::Threads(_) | Self::Plane(PlaneError::Store { .. }) => {

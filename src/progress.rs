@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::error::Unfinished;
 use crate::plan::FilePlan;
 
 /// What came of one file.
@@ -13,6 +14,8 @@ pub struct FileReport {
     pub beamlog: Option<PathBuf>,
     /// It was there already and has been left as it was.
     pub skipped: bool,
+    /// What there is of it, where other processes have planes still to make, or to finish it.
+    pub unfinished: Option<Unfinished>,
     /// How long it took, seconds.
     pub seconds: f64,
 }

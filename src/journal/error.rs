@@ -6,6 +6,7 @@ use std::io;
 use std::path::PathBuf;
 
 use super::Difference;
+use crate::plan::note::ranges;
 
 /// A journal, or the job file beside it, that failed.
 #[derive(Debug)]
@@ -30,6 +31,33 @@ pub enum JournalError {
         /// The file.
         path: PathBuf,
     },
+    /// One process alone makes the output: the same command goes on, and publishes it.
+    Alone,
+    /// Nothing is under way, and there is no output.
+    Nothing,
+    /// Planes of an output that several processes make are missing.
+    Incomplete {
+        /// Which.
+        missing: Vec<u64>,
+        /// All planes.
+        planes: u64,
+        /// Journals read.
+        journals: usize,
+        /// Of these, those with a torn end.
+        torn: usize,
+    },
+    /// Stored planes are not what their records say.
+    Mismatch {
+        /// Which.
+        planes: Vec<u64>,
+    },
+    /// This machine's pages are larger than the blocks that a job was begun with.
+    Pages {
+        /// Of the job.
+        block_bytes: u64,
+        /// Of this machine.
+        page_bytes: u64,
+    },
     /// Unfinished work was begun in another way than is asked for now.
     OtherJob {
         /// Its folder.
@@ -44,7 +72,14 @@ pub enum JournalError {
 impl JournalError {
     /// Whether what is asked for does not fit what is there.
     pub(crate) fn is_request(&self) -> bool {
-        matches!(self, Self::NotAJob { .. } | Self::OtherJob { .. })
+        matches!(
+            self,
+            Self::NotAJob { .. }
+                | Self::OtherJob { .. }
+                | Self::Alone
+                | Self::Nothing
+                | Self::Pages { .. }
+        )
     }
 }
 
@@ -59,6 +94,35 @@ impl fmt::Display for JournalError {
                  unfinished",
                 path.display()
             ),
+            Self::Alone => write!(
+                f,
+                "is made by one process; the same command again goes on and gives it its name"
+            ),
+            Self::Nothing => write!(f, "there is no such output, and none under way"),
+            Self::Incomplete {
+                missing,
+                planes,
+                journals,
+                torn,
+            } => write!(
+                f,
+                "{} of {planes} planes are missing: {} ({journals} journals, {torn} torn)",
+                missing.len(),
+                ranges(missing)
+            ),
+            Self::Mismatch { planes } => write!(
+                f,
+                "planes {} do not match their checksums; the shards make them again with --recheck",
+                ranges(planes)
+            ),
+            Self::Pages {
+                block_bytes,
+                page_bytes,
+            } => write!(
+                f,
+                "this machine's pages of {page_bytes} bytes are larger than the blocks of \
+                 {block_bytes} bytes that its shards were begun with"
+            ),
             Self::OtherJob {
                 folder,
                 stored,
@@ -66,8 +130,8 @@ impl fmt::Display for JournalError {
             } => {
                 write!(
                     f,
-                    "unfinished work of another kind is in {} ({stored} planes); --restart throws \
-                     it away. ",
+                    "unfinished work of another kind is in {} ({stored} planes stored); --restart, \
+                     or `mmconv clean`, throws it away: ",
                     folder.display()
                 )?;
                 for (number, difference) in differences.iter().enumerate() {
@@ -84,7 +148,7 @@ impl Error for JournalError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             Self::Read { source, .. } | Self::Write { source, .. } => Some(source),
-            Self::NotAJob { .. } | Self::OtherJob { .. } => None,
+            _ => None,
         }
     }
 }

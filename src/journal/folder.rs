@@ -74,6 +74,12 @@ impl Folder {
         self.path.join(name)
     }
 
+    /// A name for a file in the folder that no other process has.
+    #[must_use]
+    pub fn unique_file(&self, label: &str) -> String {
+        unique(label).to_string_lossy().into_owned()
+    }
+
     fn journals(&self) -> PathBuf {
         self.path.join("j")
     }
@@ -247,8 +253,11 @@ fn read(path: &Path) -> Result<Option<Vec<u8>>, JournalError> {
     }
 }
 
-/// Whether a folder's listing has this name.
-pub(super) fn is_listed(path: &Path) -> io::Result<bool> {
+/// Whether the listing of its folder has this file.
+///
+/// # Errors
+/// What the system said of the folder.
+pub fn is_listed(path: &Path) -> io::Result<bool> {
     let folder = path
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty());

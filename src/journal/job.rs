@@ -13,15 +13,28 @@ const CHECK: &str = "check = ";
 
 /// What stands in a job file for people, and for whoever goes on, but decides no byte of the
 /// pixels by itself. All else must agree.
-const FREE: [&str; 7] = [
+const FREE: [&str; 13] = [
     "input",
     "command",
     "existing",
+    "rest",
+    "beamlog",
+    "header_at",
+    "header_bytes",
+    "datasum",
+    "block_bytes",
     "planes",
     "output_bytes",
     "data_at",
     "plane_bytes",
 ];
+
+/// Whether one process makes the output or several: they do not go on with each other's work, but
+/// the bytes are the same.
+pub const MADE_BY: &str = "made_by";
+
+/// Characters of a value that a difference shows.
+const LONGEST: usize = 120;
 
 /// Keys and values, in the order in which they were put. No key is there twice.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -49,7 +62,13 @@ impl fmt::Display for Difference {
                 value.to_owned()
             }
         };
-        let (key, stored, asked) = (&self.key, said(&self.stored), said(&self.asked));
+        let shortened = |value: &str| match said(value) {
+            long if long.chars().count() > LONGEST => {
+                format!("{}...", long.chars().take(LONGEST).collect::<String>())
+            }
+            value => value,
+        };
+        let (key, stored, asked) = (&self.key, shortened(&self.stored), shortened(&self.asked));
         write!(f, "{}: {stored} there, {asked} now", key.replace('_', " "))
     }
 }
@@ -79,11 +98,12 @@ impl Job {
     }
 
     /// A name for everything that decides the bytes: 32 hexadecimal digits, the XXH3 of all that
-    /// must agree.
+    /// must agree but for who makes it.
     #[must_use]
     pub fn id(&self) -> String {
         let mut text = String::new();
-        for (key, value) in self.binding() {
+        let named = self.binding().filter(|(key, _)| *key != MADE_BY);
+        for (key, value) in named {
             text.push_str(&format!("{key} = {value}\n"));
         }
         format!("{:032x}", xxh3_128(text.as_bytes()))

@@ -10,8 +10,8 @@ mod sums;
 mod writer;
 
 pub use error::JournalError;
-pub use folder::{Folder, Stored};
-pub use job::{Difference, Job};
+pub use folder::{Folder, Stored, is_listed};
+pub use job::{Difference, Job, MADE_BY};
 pub use record::Record;
 pub use sums::PlaneSums;
 pub use writer::{Opening, Writer, boot};

@@ -59,6 +59,16 @@ impl PlaneSums {
         (self.words, self.places, self.fits)
     }
 
+    /// The sums of the same bytes, `bytes` further on: a multiple of 4.
+    #[must_use]
+    pub fn moved(self, bytes: u64) -> Self {
+        let further = self.words.wrapping_mul(bytes / 4);
+        Self {
+            places: self.places.wrapping_add(further),
+            ..self
+        }
+    }
+
     /// Both parts together.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
@@ -158,6 +168,8 @@ mod tests {
             let (front, back) = bytes.split_at(seam);
             let back = PlaneSums::of_at(seam as u64, back);
             assert_eq!(back.plus(PlaneSums::of_at(0, front)), whole, "{seam}");
+            let moved = PlaneSums::of_at(0, &bytes[seam..]).moved(seam as u64);
+            assert_eq!(moved, back);
         }
     }
 

@@ -122,7 +122,7 @@ fn whole_pages(start: *const u8, length: usize) -> (*mut libc::c_void, usize) {
     (first.cast_mut().cast(), length)
 }
 
-fn page_bytes() -> usize {
+pub(super) fn page_bytes() -> usize {
     // SAFETY: a question about the system, which touches no memory of ours.
     let answer = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
     usize::try_from(answer).map_or(4096, |bytes| bytes.max(1))

@@ -18,16 +18,23 @@ pub mod guard;
 mod identity;
 mod reserve;
 mod scratch;
+mod shared;
 mod slot;
 mod source;
 mod target;
 
 pub use advice::Touch;
+/// Bytes of a page of this machine.
+#[must_use]
+pub fn page_bytes() -> u64 {
+    advice::page_bytes() as u64
+}
 pub use behind::Behind;
 pub use error::MapError;
 pub use filesystem::network_file_system;
 pub use identity::{FileId, FileStamp};
 pub use scratch::Scratch;
+pub use shared::Shared;
 pub use slot::{Place, Slot};
 pub use source::Source;
 pub use target::{Claim, Io, Target};

@@ -9,6 +9,7 @@ pub mod extents;
 mod lengths;
 pub mod note;
 mod padding;
+pub mod shard;
 pub mod spec;
 mod strips;
 pub mod target;
@@ -19,6 +20,7 @@ pub use convolution::Convolution;
 pub use error::PlanError;
 pub use note::Note;
 pub use padding::{padded_grid, padded_length};
+pub use shard::{Blocks, Shard};
 pub use spec::{
     Edge, HduChoice, Mode, NanRule, Precision, RefChannel, Rounding, Spec, TargetChoice, UnitChoice,
 };

@@ -56,7 +56,9 @@ fn draft(prepared: &Prepared, folder: &Folder) -> Result<Draft, Stage> {
     }
     // The work was looked at before it was locked: another run may have ended it meanwhile.
     match folder.job()? {
-        Some(job) if job == prepared.job => Ok(place.reopen(len_bytes, prepared.io)?),
+        Some(job) if job.differences(&prepared.job).is_empty() => {
+            Ok(place.reopen(len_bytes, prepared.io)?)
+        }
         Some(job) => Err(changed(folder, &job, prepared)),
         None => Ok(place.create(len_bytes, prepared.io)?),
     }

@@ -8,6 +8,7 @@ use crate::error::{Error, Stage};
 use crate::journal::{Folder, Job, JournalError, boot};
 use crate::map::Source;
 use crate::output::name::part_of;
+use crate::plan::Targets;
 use crate::run::{Request, history, job};
 
 /// Unfinished work that is there.
@@ -27,9 +28,29 @@ pub(super) fn find<'o>(
         if request.recovery.restart {
             return Ok(None);
         }
+        if request.sharing.is_some() {
+            return shared_at(output);
+        }
         at(output).map_err(|error| Error::new(output, Stage::from(error)))
     };
     outputs.map(find).collect()
+}
+
+/// The targets that all of this unfinished work was begun with: they are solved once.
+pub(super) fn targets(earlier: &[Option<Earlier>]) -> Option<Targets> {
+    let mut all = earlier
+        .iter()
+        .map(|earlier| job::targets(&earlier.as_ref()?.job));
+    let first = all.next()??;
+    all.all(|other| other.as_ref() == Some(&first))
+        .then_some(first)
+}
+
+/// A job that several processes share counts from its first moment.
+fn shared_at(output: &Path) -> Result<Option<Earlier>, Error> {
+    let job = Folder::of(output).job();
+    let job = job.map_err(|error| Error::new(output, error.into()))?;
+    Ok(job.map(|job| Earlier { job, stored: 0 }))
 }
 
 /// Without its working file, or without any plane in it, there is nothing to go on with.

@@ -31,6 +31,8 @@ pub(super) fn make(
         prepared,
         backend,
         journal: &journal,
+        share: 0..prepared.cube.planes(),
+        block_bytes: None,
         observer,
     };
     let filled = fill(pool, &planes, &mut draft);
@@ -154,6 +156,14 @@ fn gate(journal: &Journal) -> Result<(), Stage> {
 
 /// Headers, kept HDUs and the beam table; the planes come later.
 pub(super) fn write_parts(draft: &mut Draft, prepared: &Prepared) -> Result<(), Stage> {
+    put_parts(prepared, |at, bytes| Ok(draft.write_at(at, bytes)?))
+}
+
+/// The bytes of everything but the planes, and where they belong.
+pub(super) fn put_parts(
+    prepared: &Prepared,
+    mut put: impl FnMut(u64, &[u8]) -> Result<(), Stage>,
+) -> Result<(), Stage> {
     let input = prepared.image.bytes();
     for (part, range) in prepared.extents.parts() {
         match part {
@@ -162,18 +172,18 @@ pub(super) fn write_parts(draft: &mut Draft, prepared: &Prepared) -> Result<(), 
             } => {
                 let bytes = input.get(kept.start as usize..kept.end as usize);
                 let bytes = bytes.ok_or_else(|| Bug("an HDU lies beyond its file".to_owned()))?;
-                draft.write_at(range.start, bytes)?;
+                put(range.start, bytes)?;
                 let padding = bytes.len().next_multiple_of(BLOCK_BYTES) - bytes.len();
-                draft.write_at(range.end, &[*fill; BLOCK_BYTES][..padding])?;
+                put(range.end, &[*fill; BLOCK_BYTES][..padding])?;
             }
-            Part::Header { .. } => draft.write_at(range.start, &prepared.header.render())?,
+            Part::Header { .. } => put(range.start, &prepared.header.render())?,
             Part::BeamTable { .. } => {
-                draft.write_at(range.start, prepared.table.as_deref().unwrap_or_default())?;
+                put(range.start, prepared.table.as_deref().unwrap_or_default())?;
             }
             // Of work gone on with it is not known to be zero.
             Part::Data { bytes } => {
                 let padding = padded_bytes(*bytes).unwrap_or(*bytes) - bytes;
-                draft.write_at(range.end, &[0; BLOCK_BYTES][..padding as usize])?;
+                put(range.end, &[0; BLOCK_BYTES][..padding as usize])?;
             }
         }
     }

@@ -1,18 +1,31 @@
 //! What decides the bytes of an output, in words that two runs can compare.
 
 use std::fmt::{self, Write as _};
+use std::ops::Range;
 
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
 use crate::beam::Beam;
 use crate::image::Image;
-use crate::journal::Job;
+use crate::journal::{Job, MADE_BY};
+use crate::output::Existing;
 use crate::plan::extents::Extents;
 use crate::plan::{FilePlan, Targets, Task};
+use crate::run::prepare::Prepared;
 use crate::run::{Request, history};
 
 /// The command line of whoever began the work; it stands in HISTORY.
 pub(super) const COMMAND: &str = "command";
+
+pub(super) const INPUT: &str = "input";
+pub(super) const REST: &str = "rest";
+pub(super) const BEAMLOG: &str = "beamlog";
+pub(super) const EXISTING: &str = "existing";
+pub(super) const OVERWRITE: &str = "overwrite";
+const HEADER_AT: &str = "header_at";
+const HEADER_BYTES: &str = "header_bytes";
+const DATASUM: &str = "datasum";
+const BLOCK_BYTES: &str = "block_bytes";
 
 /// The targets, exactly.
 const SOLVED: &str = "solved";
@@ -38,7 +51,15 @@ pub(super) fn describe(
         "arithmetic",
         format!("{} {arithmetic}", std::env::consts::ARCH),
     );
-    job.set("input", image.path().display());
+    job.set(
+        MADE_BY,
+        if request.sharing.is_some() {
+            "several"
+        } else {
+            "one process"
+        },
+    );
+    job.set(INPUT, image.path().display());
     let command = match earlier {
         Some(earlier) => earlier.get(COMMAND),
         None => request.provenance.as_deref(),
@@ -54,6 +75,7 @@ pub(super) fn describe(
     job.set("size", shape);
     job.set("beams", &facts.beam_source);
     job.set("target", history::target(request, plan));
+    job.set("common_beam", common_beam(request));
     job.set("rules", history::rules(request, plan, name));
     job.set(SOLVED, solved(&plan.targets));
     job.set("tasks", hash_of_tasks(&plan.tasks));
@@ -67,6 +89,71 @@ pub(super) fn place(job: &mut Job, extents: &Extents, plane_bytes: u64, planes: 
     let data = extents.data().unwrap_or_default();
     job.set(DATA_AT, data.start);
     job.set(PLANE_BYTES, plane_bytes);
+}
+
+/// Adds what whoever finishes the output must know. `rest` has all but its planes.
+pub(super) fn share(job: &mut Job, prepared: &Prepared, (rest, block_bytes): (&str, u64)) {
+    let header = prepared.extents.header().unwrap_or_default();
+    job.set(REST, rest);
+    job.set(HEADER_AT, header.start);
+    job.set(HEADER_BYTES, header.end - header.start);
+    job.set(DATASUM, prepared.checksum);
+    job.set(BLOCK_BYTES, block_bytes);
+    let overwrites = prepared.existing == Existing::Overwrite;
+    job.set(EXISTING, if overwrites { OVERWRITE } else { "refuse" });
+}
+
+/// Where things lie in a shared output, by its job.
+#[derive(Clone, Debug)]
+pub(super) struct Layout {
+    pub planes: u64,
+    pub output_bytes: u64,
+    pub data_at: u64,
+    pub plane_bytes: u64,
+    pub block_bytes: u64,
+    pub header: Range<u64>,
+    pub datasum: bool,
+}
+
+impl Layout {
+    /// `None` if the job is one process's alone, or its numbers are none of ours.
+    pub fn of(job: &Job) -> Option<Self> {
+        let number = |key| job.number(key);
+        let header_at = number(HEADER_AT)?;
+        let layout = Self {
+            planes: number(PLANES)?,
+            output_bytes: number(OUTPUT_BYTES)?,
+            data_at: number(DATA_AT)?,
+            plane_bytes: number(PLANE_BYTES)?,
+            block_bytes: number(BLOCK_BYTES).filter(|&bytes| bytes > 0)?,
+            header: header_at..header_at.checked_add(number(HEADER_BYTES)?)?,
+            datasum: job.get(DATASUM)? == "true",
+        };
+        let data = layout.planes.checked_mul(layout.plane_bytes)?;
+        let end = layout.data_at.checked_add(data)?;
+        let fits = end <= layout.output_bytes && layout.header.end <= layout.data_at;
+        fits.then_some(layout)
+    }
+}
+
+/// What shapes a common beam, whatever it comes to.
+fn common_beam(request: &Request) -> String {
+    let spec = &request.spec;
+    let round = spec.rounding.map_or("none".to_owned(), |round| {
+        format!(
+            "{:?} arcsec {:?} deg",
+            round.step_arcsec, round.bpa_step_deg
+        )
+    });
+    let cutoff = spec
+        .cutoff_arcsec
+        .map_or("none".to_owned(), |cutoff| format!("{cutoff:?} arcsec"));
+    let round_one = if spec.circularise {
+        "circle"
+    } else {
+        "ellipse"
+    };
+    format!("{round_one}, rounding {round}, cutoff {cutoff}")
 }
 
 fn hash(bytes: &[u8]) -> String {

@@ -1,5 +1,6 @@
 //! The planes at work: each lane takes the next free slot, fills it and says so in the journal.
 
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -17,7 +18,7 @@ use crate::progress::Observer;
 use crate::run::behind::WriteBehind;
 use crate::run::prepare::Prepared;
 use crate::run::scratch;
-use crate::run::store::PlaneStore;
+use crate::run::store::{Edges, PlaneStore};
 
 /// What each lane must be ready for.
 pub(super) fn workload(plan: &FilePlan) -> Workload {
@@ -37,6 +38,10 @@ pub(super) struct Planes<'a> {
     pub prepared: &'a Prepared,
     pub backend: &'a dyn Backend,
     pub journal: &'a Journal,
+    /// The planes that are this process's to make.
+    pub share: Range<u64>,
+    /// Of an output that several processes make: the block that no two of them may write.
+    pub block_bytes: Option<u64>,
     pub observer: &'a dyn Observer,
 }
 
@@ -86,7 +91,9 @@ impl Planes<'_> {
 
     /// A stop that came after the last plane was begun is none.
     fn not_interrupted(&self) -> Result<(), Error> {
-        let missing = self.journal.missing().len() as u64;
+        let missing = self.journal.missing();
+        let missing = missing.iter().filter(|&plane| self.share.contains(plane));
+        let missing = missing.count() as u64;
         if missing > 0 && self.prepared.stop.is_asked() {
             return Err(self.prepared.interrupted(missing));
         }
@@ -140,11 +147,14 @@ impl Planes<'_> {
         let input = self.prepared.image.plane_stages(plane as u64)?;
         let bytes = slot.len_bytes();
         let (place, memory) = slot.into_parts();
+        let range = place.start()..place.start().saturating_add(bytes);
+        let edges = self.block_bytes.map(|block| Edges::of(&range, block));
         let store = PlaneStore {
             place,
             touch: work.touch,
             sums: Mutex::default(),
             datasum: self.prepared.checksum,
+            edges: edges.map(Mutex::new),
             behind: work.behind,
             stop: &self.prepared.stop,
         };
@@ -171,10 +181,16 @@ impl Planes<'_> {
             Some(Task::Blank) => output.fill_blank()?,
             None => return Err(Bug(format!("plane {plane} has no task")).into()),
         }
+        let sums = store.sums();
+        let edges = store
+            .edges
+            .map(|edges| edges.into_inner().unwrap_or_else(PoisonError::into_inner));
+        let (head, tail) = edges.map_or_else(Default::default, |edges| (edges.head, edges.tail));
         let record = Record {
             plane: plane as u64,
-            sums: store.sums(),
-            ..Record::default()
+            sums,
+            head,
+            tail,
         };
         self.journal.record(&record, bytes)?;
         self.observer.plane_stored(plan, plane as u64, bytes);

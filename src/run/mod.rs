@@ -4,6 +4,7 @@ mod begin;
 mod behind;
 mod earlier;
 mod finish;
+mod gather;
 mod history;
 mod job;
 mod lanes;
@@ -12,6 +13,7 @@ mod parts;
 mod prepare;
 mod recovery;
 mod scratch;
+mod share;
 mod stop;
 mod store;
 mod tuning;
@@ -20,8 +22,10 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 pub use crate::output::{Existing, Naming};
+pub use gather::{Finish, Finished, Status, clean, finish, status};
 pub use prepare::prepare;
 pub use recovery::Recovery;
+pub use share::Sharing;
 pub use stop::Stop;
 pub use store::{Io, Storage, When};
 pub use tuning::Resources;
@@ -50,6 +54,8 @@ pub struct Request {
     pub storage: Storage,
     /// What becomes of unfinished work.
     pub recovery: Recovery,
+    /// Which planes are made here, where several processes make an output.
+    pub sharing: Option<Sharing>,
     /// How this was asked for, for HISTORY; a command line, say.
     pub provenance: Option<String>,
     /// Ends the job before its time.
@@ -98,6 +104,23 @@ impl Job {
             .collect()
     }
 
+    /// Begins the outputs that several processes are to make, and makes no plane: each then only
+    /// joins in. Without this the first of them does it.
+    ///
+    /// # Errors
+    /// They cannot be begun, or were begun in another way.
+    pub fn offer(&self) -> Result<(), Error> {
+        let shared = self
+            .prepared
+            .iter()
+            .filter(|prepared| prepared.sharing.is_some());
+        for prepared in shared.filter(|prepared| !prepared.plan.facts.skipped) {
+            share::join(prepared)
+                .map_err(|stage| Error::new(&prepared.plan.facts.output, stage))?;
+        }
+        Ok(())
+    }
+
     fn pool(&self) -> Result<ThreadPool, Error> {
         let threads = self.threads;
         let pool = ThreadPoolBuilder::new()
@@ -125,11 +148,18 @@ impl Job {
             output,
             beamlog: None,
             skipped: true,
+            unfinished: None,
             seconds: 0.0,
         };
         if !plan.facts.skipped {
             report.skipped = false;
-            report.beamlog = finish::make((&*self.backend, pool), prepared, observer)?;
+            let engine = (&*self.backend, pool);
+            match &prepared.sharing {
+                Some(sharing) => {
+                    report.unfinished = share::make(engine, (prepared, sharing), observer)?;
+                }
+                None => report.beamlog = finish::make(engine, prepared, observer)?,
+            }
         }
         report.seconds = started.elapsed().as_secs_f64();
         observer.file_finished(plan, &report);

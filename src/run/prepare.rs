@@ -9,7 +9,7 @@ use crate::beam::{Beam, log};
 use crate::convolve::{Backend, Cpu, PlaneKind};
 use crate::error::{Error, InputError, Interrupted, Stage};
 use crate::image::{BEAM_FLOOR_PX, Image};
-use crate::journal::Job;
+use crate::journal::{Job, is_listed};
 use crate::map::{FileId, Io, Source};
 use crate::output::name::{beamlog_of, check_place, part_of, refuse_collisions};
 use crate::output::{Existing, HeaderEdit, OutputError};
@@ -20,7 +20,7 @@ use crate::plan::{
 };
 use crate::run::earlier::{self, Earlier};
 use crate::run::parts::{beamlog, network_note, parts, scratch, table_bytes};
-use crate::run::{Job as Work, Recovery, Request, Stop, history, job, machine};
+use crate::run::{Job as Work, Recovery, Request, Sharing, Stop, history, job, machine};
 
 /// One file, ready to be worked on.
 #[derive(Debug)]
@@ -51,6 +51,7 @@ pub(super) struct Prepared {
     /// Whether an earlier run of it has stored planes already.
     pub continues: bool,
     pub recovery: Recovery,
+    pub sharing: Option<Sharing>,
     /// Ends the work before its time.
     pub stop: Stop,
 }
@@ -161,7 +162,10 @@ pub fn prepare(request: &Request) -> Result<Work, Error> {
         let skipped = exists && request.naming.existing == Existing::Skip;
         facts.push(find_facts(image, output, skipped, &request.spec)?);
     }
-    let wanted = wanted(&request.spec, floor_arcsec(&facts))?;
+    let wanted = match earlier::targets(&earlier) {
+        Some(targets) => Wanted::Given(targets),
+        None => wanted(&request.spec, floor_arcsec(&facts))?,
+    };
     let targets = targets(&facts, &request.spec, &wanted)
         .map_err(|(file, error)| plan_error(&request.inputs, file, error))?;
     let backend: Box<dyn Backend> = Box::new(Cpu::new());
@@ -240,7 +244,8 @@ fn check_places(
         }
         let log_exists = has_log && check(&log)?;
         // With `resume` the output itself is looked at, once the plan is known.
-        let refuses = request.naming.existing == Existing::Refuse && !request.recovery.resume;
+        let looks_later = request.recovery.resume || request.sharing.is_some();
+        let refuses = request.naming.existing == Existing::Refuse && !looks_later;
         if refuses && (exists || log_exists) {
             let taken = if exists { output } else { &log };
             return Err(Error::new(taken, OutputError::Exists.into()));
@@ -431,10 +436,12 @@ impl Context<'_> {
                 earlier
                     .check(&output, &job)
                     .map_err(|e| refused(e.into()))?;
-                plan.notes.push(Note::Continues {
-                    stored: earlier.stored,
-                    planes: plan.facts.planes,
-                });
+                if earlier.stored > 0 {
+                    plan.notes.push(Note::Continues {
+                        stored: earlier.stored,
+                        planes: plan.facts.planes,
+                    });
+                }
             }
             plan.facts.skipped = self.is_done(&output, &job).map_err(refused)?;
         }
@@ -448,17 +455,22 @@ impl Context<'_> {
         job::describe(self.request, image, plan, backend, earlier)
     }
 
-    /// Whether the output is there already and may be left as it is: `--resume` finds it made by
-    /// this very job.
+    /// Whether the output is there already and may be left as it is, having been made by this very
+    /// job: for a run that goes on, and for one that shares it with others.
     fn is_done(&self, output: &Path, job: &Job) -> Result<bool, Stage> {
         let refuses = self.request.naming.existing == Existing::Refuse;
-        if !self.request.recovery.resume || !refuses || output.symlink_metadata().is_err() {
+        let is_shared = self.request.sharing.is_some();
+        let looks = is_shared || (self.request.recovery.resume && refuses);
+        let listed = || is_listed(output).map_err(|source| OutputError::Look { source });
+        if !looks || !listed()? {
             return Ok(false);
         }
         if earlier::made_by(output, job) {
             Ok(true)
-        } else {
+        } else if refuses {
             Err(OutputError::Exists.into())
+        } else {
+            Ok(false)
         }
     }
 
@@ -489,6 +501,7 @@ impl Context<'_> {
             writes_behind: storage.writes_behind(extents.len_bytes(), memory_bytes),
             continues: false,
             recovery: request.recovery,
+            sharing: request.sharing,
             stop: request.stop.clone(),
             image,
             plan,

@@ -1,6 +1,7 @@
 //! How outputs are stored: by which way, and what happens to finished bytes.
 
 use std::io;
+use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use fits_layout::Sum;
@@ -9,6 +10,7 @@ use crate::convolve::vectorised;
 use crate::journal::PlaneSums;
 pub use crate::map::Io;
 use crate::map::{Place, Touch};
+use crate::plan::Blocks;
 use crate::plane::Store;
 use crate::run::Stop;
 use crate::run::behind::WriteBehind;
@@ -57,8 +59,55 @@ pub(super) struct PlaneStore<'a> {
     /// Whether DATASUM needs one of them.
     pub datasum: bool,
     pub behind: Option<&'a WriteBehind<'a>>,
+    /// With several processes: what is not to be written, as it shares a block with others.
+    pub edges: Option<Mutex<Edges>>,
     /// Looked at before anything is stored.
     pub stop: &'a Stop,
+}
+
+/// The first and the last bytes of a plane of a shared output.
+#[derive(Debug)]
+pub(super) struct Edges {
+    /// The plane's whole blocks, counted from its first byte.
+    inside: Range<u64>,
+    pub head: Vec<u8>,
+    pub tail: Vec<u8>,
+}
+
+impl Edges {
+    /// For the plane with these bytes of the file.
+    pub fn of(range: &Range<u64>, block_bytes: u64) -> Self {
+        let Blocks { head, inside, tail } = Blocks::of(range, block_bytes);
+        // Each is shorter than two blocks.
+        let room = |edge: Range<u64>| vec![0; (edge.end - edge.start) as usize];
+        Self {
+            inside: inside.start - range.start..inside.end - range.start,
+            head: room(head),
+            tail: room(tail),
+        }
+    }
+
+    /// Keeps what of `bytes`, which stand at byte `at` of the plane, belongs to the edges; where in
+    /// `bytes` the others are.
+    fn keep(&mut self, at: u64, bytes: &[u8]) -> Range<usize> {
+        let end = at + bytes.len() as u64;
+        let place = |edge: u64| (edge.clamp(at, end) - at) as usize;
+        let inside = place(self.inside.start)..place(self.inside.end);
+        put(&mut self.head, at, &bytes[..inside.start]);
+        if let Some(first) = (at + inside.end as u64).checked_sub(self.inside.end) {
+            put(&mut self.tail, first, &bytes[inside.end..]);
+        }
+        inside
+    }
+}
+
+/// Copies `bytes` to byte `at` of an edge.
+fn put(edge: &mut [u8], at: u64, bytes: &[u8]) {
+    let first = usize::try_from(at).unwrap_or(usize::MAX);
+    let room = edge.get_mut(first..).unwrap_or_default();
+    for (to, from) in room.iter_mut().zip(bytes) {
+        *to = *from;
+    }
 }
 
 impl PlaneStore<'_> {
@@ -80,7 +129,16 @@ impl Store for PlaneStore<'_> {
 
     fn write(&self, at: u64, bytes: &[u8]) -> io::Result<()> {
         self.stop.check()?;
-        self.place.write(at, bytes)
+        match &self.edges {
+            None => self.place.write(at, bytes),
+            Some(edges) => {
+                let mut edges = edges.lock().unwrap_or_else(PoisonError::into_inner);
+                let inside = edges.keep(at, bytes);
+                drop(edges);
+                let inside_bytes = bytes.get(inside.clone()).unwrap_or_default();
+                self.place.write(at + inside.start as u64, inside_bytes)
+            }
+        }
     }
 
     /// Sums are of words of four bytes, and samples are one or two of them, so the parts of a
@@ -110,6 +168,33 @@ impl Store for PlaneStore<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn edges_are_kept_and_blocks_are_not() {
+        for (start, length) in [(10, 100), (16, 64), (3, 9), (0, 5), (15, 18), (20, 3)] {
+            for piece in [1, 4, 7, 100] {
+                let bytes: Vec<u8> = (1..=length as u8).collect();
+                let mut edges = Edges::of(&(start..start + length), 16);
+                let mut file = vec![0; length as usize];
+                for (number, part) in bytes.chunks(piece).enumerate() {
+                    let at = number * piece;
+                    let inside = edges.keep(at as u64, part);
+                    let place = at + inside.start..at + inside.end;
+                    file[place].copy_from_slice(&part[inside]);
+                }
+                let (head, tail) = (edges.head.len(), length as usize - edges.tail.len());
+                assert_eq!(edges.head, bytes[..head]);
+                assert_eq!(edges.tail, bytes[tail..]);
+                assert_eq!(file[head..tail], bytes[head..tail]);
+                assert!(
+                    file[..head]
+                        .iter()
+                        .chain(&file[tail..])
+                        .all(|&byte| byte == 0)
+                );
+            }
+        }
+    }
 
     #[test]
     fn large_outputs_are_written_behind() {

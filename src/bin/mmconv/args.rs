@@ -32,6 +32,14 @@ pub enum Command {
     Beams(Beams),
     /// Show what is in a FITS file: HDUs, axes, beams and units
     Info(Info),
+    /// Begin an output that several processes make, and print their command lines
+    Plan(Box<Plan>),
+    /// Show how far an output under way is
+    Status(Progress),
+    /// Give an output that several processes made its name
+    Finish(Finish),
+    /// Remove what is unfinished of an output
+    Clean(Clean),
     /// Make a small synthetic cube and smooth it: where to begin
     Demo(Demo),
     /// Show which shard --shard auto would take here, and from which variables
@@ -317,6 +325,61 @@ pub struct Info {
     /// FITS files
     #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub files: Vec<PathBuf>,
+}
+
+/// Begin an output that several processes make, and print their command lines.
+///
+/// Everything is checked, the target is solved and the working files are made, but no plane. This
+/// step may be left out: the first process does the same.
+#[derive(Clone, Debug, Args)]
+#[command(args_override_self = true)]
+pub struct Plan {
+    /// How many processes will share the planes
+    #[arg(long, value_name = "N", value_parser = values::at_least_one, help_heading = "Sharing")]
+    pub shards: usize,
+    #[command(flatten)]
+    pub smooth: Smooth,
+}
+
+/// Show how far an output under way is.
+#[derive(Clone, Debug, Args)]
+pub struct Progress {
+    /// Print one JSON object a line and an output
+    #[arg(long)]
+    pub json: bool,
+    /// Outputs, by their final names
+    #[arg(required = true, value_name = "OUTPUT", value_hint = ValueHint::FilePath)]
+    pub outputs: Vec<PathBuf>,
+}
+
+/// Give outputs that several processes made their names.
+///
+/// Nothing happens unless all planes are stored; exit status 5 and the missing planes say so.
+/// Anybody may do this, any number of times.
+#[derive(Clone, Debug, Args)]
+pub struct Finish {
+    /// Read all planes first and hold them against their checksums
+    #[arg(long)]
+    pub recheck: bool,
+    /// Wait for missing planes so long (seconds): another machine's journal may be late
+    #[arg(long, value_name = "SECONDS", value_parser = values::not_negative, default_value = "5")]
+    pub wait: f64,
+    /// Outputs, by their final names
+    #[arg(required = true, value_name = "OUTPUT", value_hint = ValueHint::FilePath)]
+    pub outputs: Vec<PathBuf>,
+}
+
+/// Remove what is unfinished of an output: its working file and its journals.
+///
+/// The output itself, if there is one, is left alone.
+#[derive(Clone, Debug, Args)]
+pub struct Clean {
+    /// Do not ask
+    #[arg(short, long)]
+    pub yes: bool,
+    /// Outputs, by their final names
+    #[arg(required = true, value_name = "OUTPUT", value_hint = ValueHint::FilePath)]
+    pub outputs: Vec<PathBuf>,
 }
 
 /// Make a small synthetic cube and smooth it: where to begin.

@@ -11,7 +11,7 @@ use mmfits::run::{FileReport, Job};
 
 use crate::args::Running;
 use crate::out::{Results, tell};
-use crate::smooth;
+use crate::{smooth, words};
 
 const STYLE: &str = "{prefix} [{bar:30}] {msg}  {bytes}/{total_bytes}  {bytes_per_sec}  {eta} left";
 
@@ -86,7 +86,11 @@ impl Observer for Watch<'_> {
     fn file_finished(&self, plan: &FilePlan, report: &FileReport) {
         let line = smooth::result(plan, Some(report.seconds), self.running);
         self.bar.suspend(|| {
-            self.results.line(&line);
+            match &report.unfinished {
+                None => self.results.line(&line),
+                Some(left) if !self.running.quiet => tell(&words::unfinished(left)),
+                Some(_) => {}
+            }
             if let Some(log) = report.beamlog.as_ref().filter(|_| self.running.verbose) {
                 tell(&format!("beam log: {}", log.display()));
             }

@@ -19,6 +19,10 @@ pub enum Status {
     Input = 3,
     /// The machine failed.
     Machine = 4,
+    /// Planes that other processes make are missing.
+    Incomplete = 5,
+    /// Stored planes do not match their checksums.
+    Mismatch = 6,
     /// This program is wrong.
     Bug = 70,
     /// It was asked to stop before its end, and can go on.
@@ -32,6 +36,8 @@ impl From<Blame> for Status {
             Blame::Input => Self::Input,
             Blame::Machine => Self::Machine,
             Blame::Bug => Self::Bug,
+            Blame::Incomplete => Self::Incomplete,
+            Blame::Mismatch => Self::Mismatch,
             Blame::Interrupted => Self::Interrupted,
         }
     }

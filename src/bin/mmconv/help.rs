@@ -7,9 +7,10 @@ Exit status:
   2   the request cannot be met: flags, an unreachable target, an output that exists
   3   an input is wrong: format, beams, units, or cut short
   4   the machine failed: disk, memory, permission
+  5   incomplete: planes that other processes make are missing
+  6   stored planes do not match their checksums
   70  a bug in mmconv; please report it
   75  interrupted; the same command goes on
-  5 and 6 are kept for work done in parts
 
 Begin with: mmconv demo";
 

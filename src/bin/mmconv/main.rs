@@ -6,6 +6,7 @@ mod bar;
 mod beams;
 mod demo;
 mod failure;
+mod finish;
 mod help;
 mod info;
 mod inputs;
@@ -76,6 +77,10 @@ fn dispatch(command: Command, results: &Results) -> Result<Status, failure::Fail
         Command::Smooth(args) => smooth::run(&args, results),
         Command::Beams(args) => Ok(beams::run(&args, results)),
         Command::Info(args) => Ok(info::run(&args, results)),
+        Command::Plan(args) => finish::plan(&args, results),
+        Command::Status(args) => finish::status(&args, results),
+        Command::Finish(args) => finish::run(&args, results),
+        Command::Clean(args) => finish::clean(&args),
         Command::Demo(args) => demo::run(&args.dir, results),
         Command::Rank => rank::run(results),
         Command::Completions { shell } => Ok(shell::completions(shell, results)),

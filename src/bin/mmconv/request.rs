@@ -54,6 +54,7 @@ pub fn build(args: &Smooth) -> Result<Request, Failure> {
             write_behind: args.running.write_behind.into(),
         },
         recovery: recovery(&args.running.recovery),
+        sharing: None,
         provenance: Some(command_line(std::env::args_os())),
         stop: Stop::default(),
     })
@@ -154,7 +155,7 @@ const NOT_TOLD: [(&str, bool); 8] = [
 
 /// The command line for HISTORY: printable ASCII (FITS 4.0, 4.4.2.4), and not every one of a
 /// thousand file names.
-fn command_line(words: impl IntoIterator<Item = OsString>) -> String {
+pub fn command_line(words: impl IntoIterator<Item = OsString>) -> String {
     const LONGEST: usize = 1000;
     let mut told = Vec::new();
     let mut words = words.into_iter();

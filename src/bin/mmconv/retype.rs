@@ -19,7 +19,7 @@ pub fn resumed(words: impl IntoIterator<Item = OsString>) -> String {
 }
 
 /// One word for a POSIX shell, or where it is not printable text for bash, ksh and zsh.
-fn quoted(word: &OsStr) -> String {
+pub fn quoted(word: &OsStr) -> String {
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-./=:,+@%".contains(byte);
     match word.to_str() {
         Some(text) if !text.is_empty() && text.bytes().all(|byte| plain(&byte)) => text.to_owned(),

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use mmfits::plan::FilePlan;
-use mmfits::run::prepare;
+use mmfits::plan::{FilePlan, Shard};
+use mmfits::run::{Sharing, prepare};
 
 use crate::args::{Running, Smooth, Target};
 use crate::bar::Watch;
@@ -20,21 +20,22 @@ const GRACE_SECONDS: f64 = 20.0;
 /// finished.
 pub fn run(args: &Smooth, results: &Results) -> Result<Status, Failure> {
     let running = &args.running;
-    if let Some(shard) = rank::shard(&args.sharing)? {
-        return Err(Failure::request(format!(
-            "--shard {}/{}: no share of the planes can be made yet",
-            shard.index, shard.count
-        )));
-    }
+    let shard = rank::shard(&args.sharing)?;
     let resume = retype::resumed(std::env::args_os());
     let interruption = signals::listen(grace(running), resume.clone())?;
     let mut request = request::build(args)?;
     request.stop = interruption.stop.clone();
+    if let Some(shard) = &shard {
+        request.sharing = Some(share(shard, args)?);
+    }
     let job = prepare(&request)?;
     if !running.quiet {
         tell(&report::plan(&job, running.verbose));
         if let Some(note) = unused(&args.target) {
             tell(note);
+        }
+        if let Some(because) = shard.as_ref().and_then(|shard| shard.because.as_ref()) {
+            tell(&format!("note: --shard auto: {because}"));
         }
         if let Some(note) = running.threads.is_none().then(rank::bound_note).flatten() {
             tell(&note);
@@ -58,6 +59,27 @@ pub fn run(args: &Smooth, results: &Results) -> Result<Status, Failure> {
         tell(&format!("done: {files} in {}", words::seconds(seconds)));
     }
     Ok(Status::Done)
+}
+
+/// This process's share, and the flags that are nobody's alone.
+fn share(shard: &rank::Shard, args: &Smooth) -> Result<Sharing, Failure> {
+    let recovery = &args.running.recovery;
+    let flags = [
+        ("--restart", recovery.restart),
+        ("--discard", recovery.discard),
+    ];
+    if let Some((flag, _)) = flags.iter().find(|(_, given)| *given) {
+        return Err(Failure::request(format!(
+            "{flag} would take away what other shards have made; mmconv clean OUTPUT does it for all"
+        )));
+    }
+    Ok(Sharing {
+        shard: Shard {
+            index: shard.index,
+            count: shard.count,
+        },
+        finish: !args.sharing.no_finish,
+    })
 }
 
 /// As a time; what is longer than can be waited for is a year.

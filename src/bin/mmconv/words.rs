@@ -1,5 +1,6 @@
 //! Beams, ranges, sizes and counts as people read them.
 
+use mmfits::Unfinished;
 use mmfits::beam::Beam;
 
 /// Least, middle and greatest of some numbers.
@@ -122,6 +123,18 @@ pub fn seconds(value: f64) -> String {
     } else {
         format!("{hours} h {minutes:02} min")
     }
+}
+
+/// How far an output of several processes is.
+pub fn unfinished(left: &Unfinished) -> String {
+    let (stored, planes) = (left.stored, left.planes);
+    let what = if stored == planes {
+        "they wait for mmconv finish"
+    } else {
+        "others are still to be made"
+    };
+    let output = left.output.display();
+    format!("{output}: {stored} of {planes} planes are stored; {what}")
 }
 
 #[cfg(test)]

@@ -1,0 +1,463 @@
+//! The gate to an output's final name where several processes make it: everything is there, or
+//! nothing happens. Anybody may finish, at any time and any number of times; all write the same
+//! bytes, and link(2) lets one of them win.
+
+use std::fs::{self, File};
+use std::io;
+use std::ops::Range;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use fits_layout::{Header, Sum};
+
+use crate::error::{Error, Stage};
+use crate::journal::{Folder, Job, JournalError, PlaneSums, Record, Stored, boot, is_listed};
+use crate::map::{Claim, MapError, Shared};
+use crate::output::name::{beamlog_of, part_of};
+use crate::output::{self, Existing, OutputError, publish_text};
+use crate::run::earlier::made_by;
+use crate::run::job::{self, Layout};
+use crate::run::share::record_sums;
+
+/// How an output is finished.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Finish {
+    /// All stored planes are read and held against their checksums first.
+    pub recheck: bool,
+    /// How long missing planes are waited for: on a network file system another machine's journal
+    /// may be a second late.
+    pub wait: Duration,
+}
+
+/// What finishing came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finished {
+    /// The output.
+    pub output: PathBuf,
+    /// It had its name already.
+    pub already: bool,
+}
+
+/// How far an output under way is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Status {
+    /// All its planes.
+    pub planes: u64,
+    /// Those that nobody has stored.
+    pub missing: Vec<u64>,
+    /// The journals read.
+    pub journals: usize,
+    /// Of these, those with a torn end.
+    pub torn: usize,
+    /// What it is made from.
+    pub input: String,
+    /// The command line of whoever began it.
+    pub command: String,
+    /// Whether several processes make it.
+    pub is_shared: bool,
+}
+
+/// How far the output at this path is; `None` where nothing is under way.
+///
+/// # Errors
+/// Its folder cannot be read.
+pub fn status(output: &Path) -> Result<Option<Status>, Error> {
+    let failed = |error: JournalError| Error::new(output, error.into());
+    let folder = Folder::of(output);
+    let Some(job) = folder.job().map_err(failed)? else {
+        return Ok(None);
+    };
+    let planes = job.number(job::PLANES).unwrap_or(0);
+    let stored = folder.stored(planes, boot().as_deref()).map_err(failed)?;
+    Ok(Some(Status {
+        planes,
+        missing: stored.missing(),
+        journals: stored.journals,
+        torn: stored.torn,
+        input: job.get(job::INPUT).unwrap_or_default().to_owned(),
+        command: job.get(job::COMMAND).unwrap_or_default().to_owned(),
+        is_shared: Layout::of(&job).is_some(),
+    }))
+}
+
+/// Removes what is unfinished of this output; whether there was anything.
+///
+/// # Errors
+/// Somebody is at work on it, or it cannot be removed.
+pub fn clean(output: &Path) -> Result<bool, Error> {
+    let failed = |stage: Stage| Error::new(output, stage);
+    let (folder, part) = (Folder::of(output), part_of(output));
+    let there = part.symlink_metadata().is_ok();
+    let working = |source| {
+        failed(
+            OutputError::Working {
+                path: part.clone(),
+                source,
+            }
+            .into(),
+        )
+    };
+    let lock = there.then(|| Claim::of(&part)).transpose();
+    let lock = lock.map_err(working)?;
+    let had_folder = folder.path().symlink_metadata().is_ok();
+    folder.remove().map_err(|error| failed(error.into()))?;
+    if there {
+        fs::remove_file(&part).map_err(|source| working(MapError::Create { source }))?;
+    }
+    drop(lock);
+    Ok(there || had_folder)
+}
+
+/// Gives the output at this path its name, if all its planes are stored.
+///
+/// # Errors
+/// Planes are missing, or do not match their records; another file has the name.
+pub fn finish(output: &Path, how: &Finish) -> Result<Finished, Error> {
+    finish_stages(output, how).map_err(|stage| Error::new(output, stage))
+}
+
+fn finish_stages(output: &Path, how: &Finish) -> Result<Finished, Stage> {
+    let folder = Folder::of(output);
+    // `None` is for ever.
+    let until = Instant::now().checked_add(how.wait);
+    loop {
+        let Some(job) = folder.job()? else {
+            return already(output);
+        };
+        let layout = Layout::of(&job).ok_or(JournalError::Alone)?;
+        let stored = folder.stored(layout.planes, boot().as_deref())?;
+        let missing = stored.missing();
+        if missing.is_empty() {
+            return Gather {
+                output,
+                folder: &folder,
+                job: &job,
+                layout,
+            }
+            .finish(&stored, how);
+        }
+        if until.is_some_and(|until| Instant::now() >= until) {
+            return Err(JournalError::Incomplete {
+                missing,
+                planes: layout.planes,
+                journals: stored.journals,
+                torn: stored.torn,
+            }
+            .into());
+        }
+        thread::sleep(Duration::from_millis(200));
+    }
+}
+
+/// Without a job under way the output is finished, or there never was one.
+fn already(output: &Path) -> Result<Finished, Stage> {
+    let listed = is_listed(output).map_err(|source| OutputError::Look { source })?;
+    if !listed {
+        return Err(JournalError::Nothing.into());
+    }
+    Ok(Finished {
+        output: output.to_owned(),
+        already: true,
+    })
+}
+
+/// One attempt at finishing.
+struct Gather<'a> {
+    output: &'a Path,
+    folder: &'a Folder,
+    job: &'a Job,
+    layout: Layout,
+}
+
+impl Gather<'_> {
+    fn finish(&self, stored: &Stored, how: &Finish) -> Result<Finished, Stage> {
+        let path = part_of(self.output);
+        // It is never made here: whoever comes late must not begin anew.
+        let part = match Shared::open(&path, self.layout.output_bytes) {
+            Ok(part) => part,
+            Err(MapError::Create { source }) if source.kind() == io::ErrorKind::NotFound => {
+                return self.gone();
+            }
+            Err(source) => return Err(OutputError::Working { path, source }.into()),
+        };
+        let records = self.choose(stored)?;
+        self.write_edges(&part, &records)
+            .and_then(|()| part.sync())
+            .map_err(|source| OutputError::Working {
+                path: path.clone(),
+                source,
+            })?;
+        drop(part);
+        if how.recheck {
+            self.recheck(&path, &records)?;
+        }
+        self.publish(&path)
+    }
+
+    /// Another process has published it between our looks; or somebody removed it.
+    fn gone(&self) -> Result<Finished, Stage> {
+        if made_by(self.output, self.job) {
+            self.folder.remove()?;
+            return already(self.output);
+        }
+        Err(OutputError::Working {
+            path: part_of(self.output),
+            source: MapError::Create {
+                source: io::Error::from(io::ErrorKind::NotFound),
+            },
+        }
+        .into())
+    }
+
+    fn range(&self, plane: u64) -> Range<u64> {
+        let start = self.layout.data_at + plane * self.layout.plane_bytes;
+        start..start + self.layout.plane_bytes
+    }
+
+    /// One record of each plane: where there are several, the one that the file agrees with.
+    fn choose<'s>(&self, stored: &'s Stored) -> Result<Vec<&'s Record>, Stage> {
+        let path = part_of(self.output);
+        let mut chosen = Vec::with_capacity(stored.planes.len());
+        let mut wrong = Vec::new();
+        for (plane, records) in (0..).zip(&stored.planes) {
+            let found = match records.as_slice() {
+                [record] => Some(record),
+                records => self.agreeing(&path, plane, records)?,
+            };
+            match found {
+                Some(record) => chosen.push(record),
+                None => wrong.push(plane),
+            }
+        }
+        if wrong.is_empty() {
+            return Ok(chosen);
+        }
+        Err(JournalError::Mismatch { planes: wrong }.into())
+    }
+
+    fn agreeing<'s>(
+        &self,
+        path: &Path,
+        plane: u64,
+        records: &'s [Record],
+    ) -> Result<Option<&'s Record>, Stage> {
+        for record in records {
+            let found = plane_sums(path, &self.range(plane), record).map_err(|e| self.read(e))?;
+            if found.agree(&record.sums) {
+                return Ok(Some(record));
+            }
+        }
+        Ok(None)
+    }
+
+    fn read(&self, source: io::Error) -> Stage {
+        let path = part_of(self.output);
+        let source = MapError::Open { source };
+        OutputError::Working { path, source }.into()
+    }
+
+    /// Everything that is not a plane's own block, in whole blocks.
+    fn write_edges(&self, part: &Shared, records: &[&Record]) -> Result<(), MapError> {
+        let rest = self.rest().map_err(|source| MapError::Open { source })?;
+        let stamped = self.stamped(&rest, records)?;
+        let mut edges = EdgeWriter {
+            part,
+            block_bytes: self.layout.block_bytes,
+            at: 0,
+            bytes: Vec::new(),
+        };
+        let layout = &self.layout;
+        let rest = Rest {
+            file: rest,
+            stamped: (layout.header.start, stamped),
+        };
+        rest.copy(0..layout.data_at, 0, &mut edges)?;
+        for record in records {
+            let range = self.range(record.plane);
+            edges.put(range.start, &record.head)?;
+            edges.put(range.end - record.tail.len() as u64, &record.tail)?;
+        }
+        let data_end = layout.data_at + layout.planes * layout.plane_bytes;
+        let behind = layout.output_bytes - data_end;
+        rest.copy(
+            layout.data_at..layout.data_at + behind,
+            data_end,
+            &mut edges,
+        )?;
+        edges.flush()
+    }
+
+    fn rest(&self) -> io::Result<File> {
+        let name = self.job.get(job::REST).unwrap_or("rest");
+        File::open(self.folder.file(name))
+    }
+
+    /// The header with its checksums, where it has some; else nothing.
+    fn stamped(&self, rest: &File, records: &[&Record]) -> Result<Vec<u8>, MapError> {
+        let open = |source| MapError::Open { source };
+        if !self.layout.datasum {
+            return Ok(Vec::new());
+        }
+        let range = &self.layout.header;
+        let mut bytes = vec![0; (range.end - range.start) as usize];
+        rest.read_exact_at(&mut bytes, range.start).map_err(open)?;
+        let invalid = |error: &dyn std::fmt::Display| open(io::Error::other(error.to_string()));
+        let (mut header, _) = Header::parse(&bytes, range.start).map_err(|e| invalid(&e))?;
+        let sum: Sum = records.iter().map(|record| record.sums.fits()).sum();
+        output::stamp(&mut header, sum).map_err(|e| invalid(&e))?;
+        Ok(header.render())
+    }
+
+    /// Reads every plane from the disk, or as near to it as the system lets us.
+    fn recheck(&self, path: &Path, records: &[&Record]) -> Result<(), Stage> {
+        let file = File::open(path).map_err(|error| self.read(error))?;
+        let mut wrong = Vec::new();
+        for record in records {
+            let found = crate::run::begin::sums(&file, &self.range(record.plane));
+            if !found.map_err(|error| self.read(error))?.agree(&record.sums) {
+                wrong.push(record.plane);
+            }
+        }
+        if wrong.is_empty() {
+            return Ok(());
+        }
+        Err(JournalError::Mismatch { planes: wrong }.into())
+    }
+
+    /// The log first, as in a run of one process.
+    fn publish(&self, part: &Path) -> Result<Finished, Stage> {
+        self.publish_log()?;
+        let inode = |path: &Path| path.metadata().map(|m| (m.dev(), m.ino())).ok();
+        let overwrites = self.job.get(job::EXISTING) == Some(job::OVERWRITE);
+        let published = if overwrites {
+            fs::rename(part, self.output)
+        } else {
+            fs::hard_link(part, self.output)
+        };
+        let ours = inode(part).is_some() && inode(part) == inode(self.output);
+        let already = match published {
+            Ok(()) => false,
+            // Another process was faster; on some servers an answer that got lost is one, too.
+            Err(_) if ours || made_by(self.output, self.job) => true,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                return Err(OutputError::Exists.into());
+            }
+            Err(source) => {
+                return Err(OutputError::Publish {
+                    part: part.to_owned(),
+                    source,
+                }
+                .into());
+            }
+        };
+        let _ = fs::remove_file(part);
+        self.folder.remove()?;
+        Ok(Finished {
+            output: self.output.to_owned(),
+            already,
+        })
+    }
+
+    fn publish_log(&self) -> Result<(), Stage> {
+        let Some(name) = self.job.get(job::BEAMLOG) else {
+            return Ok(());
+        };
+        let path = self.folder.file(name);
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            // Gone with the folder: whoever finished has published it.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(source) => return Err(JournalError::Read { path, source }.into()),
+        };
+        match publish_text(&beamlog_of(self.output), &text, Existing::Overwrite) {
+            // Of two that do so at once each may take the other's working file away.
+            Err(_) if beamlog_of(self.output).exists() => Ok(()),
+            result => Ok(result?),
+        }
+    }
+}
+
+/// What is not planes, and the header that takes the place of the one in it.
+struct Rest {
+    file: File,
+    stamped: (u64, Vec<u8>),
+}
+
+impl Rest {
+    /// Copies bytes of the rest to byte `at` of the output.
+    fn copy(&self, range: Range<u64>, at: u64, to: &mut EdgeWriter<'_>) -> Result<(), MapError> {
+        const PIECE_BYTES: u64 = 1 << 20;
+        let mut bytes = vec![0; PIECE_BYTES as usize];
+        for start in range.clone().step_by(PIECE_BYTES as usize) {
+            let length = (range.end - start).min(PIECE_BYTES) as usize;
+            let piece = &mut bytes[..length];
+            let read = self.file.read_exact_at(piece, start);
+            read.map_err(|source| MapError::Open { source })?;
+            self.overlay(start, piece);
+            to.put(at + (start - range.start), piece)?;
+        }
+        Ok(())
+    }
+
+    fn overlay(&self, start: u64, piece: &mut [u8]) {
+        let (header_at, header) = &self.stamped;
+        for (place, byte) in (start..).zip(piece) {
+            let stamped = place.checked_sub(*header_at);
+            let stamped = stamped.and_then(|place| header.get(usize::try_from(place).ok()?));
+            if let Some(stamped) = stamped {
+                *byte = *stamped;
+            }
+        }
+    }
+}
+
+/// Gathers neighbouring bytes and writes them together: what is put in order ends where a plane's
+/// own blocks begin, so whole blocks are written.
+struct EdgeWriter<'a> {
+    part: &'a Shared,
+    block_bytes: u64,
+    at: u64,
+    bytes: Vec<u8>,
+}
+
+/// Written together at the most, and what is put at once.
+const MOST_GATHERED: usize = 8 << 20;
+
+impl EdgeWriter<'_> {
+    fn put(&mut self, at: u64, bytes: &[u8]) -> Result<(), MapError> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        if self.at + self.bytes.len() as u64 != at {
+            self.flush()?;
+            self.at = at;
+        }
+        self.bytes.extend(bytes);
+        if self.bytes.len() < MOST_GATHERED {
+            return Ok(());
+        }
+        let beyond = (self.at + self.bytes.len() as u64) % self.block_bytes;
+        let kept = self.bytes.split_off(self.bytes.len() - beyond as usize);
+        self.flush()?;
+        self.bytes = kept;
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), MapError> {
+        self.part.write_at(self.at, &self.bytes)?;
+        self.at += self.bytes.len() as u64;
+        self.bytes.clear();
+        Ok(())
+    }
+}
+
+/// The sums of a plane: what the file at `path` has of it, and what the record has.
+pub(super) fn plane_sums(
+    path: &Path,
+    range: &Range<u64>,
+    record: &Record,
+) -> io::Result<PlaneSums> {
+    record_sums(&File::open(path)?, range, record)
+}
