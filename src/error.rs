@@ -263,6 +263,16 @@ impl Stage {
         )
     }
 
+    /// Whether it is an input that is not what it was.
+    pub(crate) fn is_changed_input(&self) -> bool {
+        matches!(self, Self::Map(error) if error.is_changed_input())
+    }
+
+    /// Whether planes that counted as stored may be missing on the disk.
+    pub(crate) fn is_lost(&self) -> bool {
+        matches!(self, Self::Output(OutputError::Working { source, .. }) if source.is_lost())
+    }
+
     /// Whether a plane was given up because that was asked for: only a store says so.
     pub(crate) fn is_given_up(&self) -> bool {
         let (Self::Plane(error) | Self::Backend(BackendError::Plane(error))) = self else {
@@ -279,7 +289,9 @@ impl Stage {
             Self::Beam(_) => Blame::Input,
             Self::Map(error) => map_blame(error),
             Self::Plan(error) if error.is_request() => Blame::Request,
-            Self::Plan(PlanError::Memory { .. } | PlanError::Known { .. }) => Blame::Machine,
+            Self::Plan(
+                PlanError::Memory { .. } | PlanError::Known { .. } | PlanError::Headers { .. },
+            ) => Blame::Machine,
             Self::Plan(_) => Blame::Input,
             Self::Output(error) => error.blame(),
             Self::Journal(JournalError::Incomplete { .. }) => Blame::Incomplete,
@@ -298,7 +310,8 @@ impl Stage {
 fn map_blame(error: &MapError) -> Blame {
     match error {
         MapError::Open { source } if source.kind() == ErrorKind::NotFound => Blame::Input,
-        MapError::NotAFile => Blame::Input,
+        MapError::NotAFile | MapError::Read { .. } => Blame::Input,
+        changed if changed.is_changed_input() => Blame::Input,
         MapError::Locked | MapError::NoScratch { .. } | MapError::ScratchNoFolder { .. } => {
             Blame::Request
         }

@@ -6,7 +6,7 @@ use fits_layout::{Bitpix, Cube, Hdu, HduKind, Header, Layout};
 
 use crate::beam::source::{BeamFrom, Question, Resolved, resolve};
 use crate::error::{Error, InputError, Stage};
-use crate::map::Source;
+use crate::map::{MapError, Reader, Source};
 use crate::plan::HduChoice;
 use crate::plane::{Codec, PlaneRef};
 use crate::sky::{Axes, Brightness, PixelToSky, classify};
@@ -75,12 +75,17 @@ impl Image {
     /// The file cannot be mapped, is no FITS file, is truncated, is compressed, has no image (or
     /// not where `choice` says), or its axes are not two celestial ones followed by others.
     pub fn open(path: &Path, choice: &HduChoice) -> Result<Self, Error> {
-        Self::open_stages(path, choice).map_err(|stage| Error::new(path, stage))
+        Self::open_within(path, choice, u64::MAX).map_err(|stage| Error::new(path, stage))
     }
 
-    fn open_stages(path: &Path, choice: &HduChoice) -> Result<Self, Stage> {
+    /// The same, if its headers have no more than `limit_bytes` together.
+    pub(crate) fn open_within(
+        path: &Path,
+        choice: &HduChoice,
+        limit_bytes: u64,
+    ) -> Result<Self, Stage> {
         let source = Source::open(path)?;
-        let layout = Layout::parse(source.bytes())?;
+        let layout = Layout::parse_within(source.bytes(), limit_bytes)?;
         let hdu = choose(&layout, choice)?;
         let chosen = hdu_at(&layout, hdu)?;
         let cube = Cube::of(chosen)?;
@@ -187,6 +192,27 @@ impl Image {
     pub fn pixel_to_sky(&self) -> Result<PixelToSky, Error> {
         PixelToSky::from_header(self.header(), &self.axes)
             .map_err(|error| Error::new(&self.path, error.into()))
+    }
+
+    /// Opens the file once more, after a look whether it is still what it was when this image was
+    /// opened.
+    ///
+    /// # Errors
+    /// It is not there any more, or it was changed.
+    pub(crate) fn reader(&self) -> Result<Reader, MapError> {
+        Reader::open(&self.path, &self.source)
+    }
+
+    /// Whether the file is what it was: its length, its time of last change, and its headers.
+    ///
+    /// # Errors
+    /// It was changed, or nobody can tell.
+    pub(crate) fn check_unchanged(&self) -> Result<(), MapError> {
+        let reader = self.reader()?;
+        for hdu in &self.layout.hdus {
+            reader.expect(hdu.header_range().start, &hdu.header().render())?;
+        }
+        Ok(())
     }
 
     /// What BUNIT says about brightness.

@@ -1,7 +1,10 @@
 //! Interrupted runs: killed at any moment, they go on where they were, and the bytes come out as
 //! those of an undisturbed run. Nothing has the final name before.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-#![allow(clippy::print_stdout, reason = "how many kills there were is of interest")]
+#![allow(
+    clippy::print_stdout,
+    reason = "how many kills there were is of interest"
+)]
 
 use std::fs;
 use std::hash::{BuildHasher, Hasher, RandomState};

@@ -26,6 +26,11 @@ pub enum JournalError {
         /// What the system said.
         source: io::Error,
     },
+    /// Planes did not reach the disk, and so are not recorded.
+    Data {
+        /// What the system said.
+        source: io::Error,
+    },
     /// What is in place of the job file is none of ours, or was changed.
     NotAJob {
         /// The file.
@@ -88,6 +93,7 @@ impl fmt::Display for JournalError {
         match self {
             Self::Read { path, .. } => write!(f, "cannot read {}", path.display()),
             Self::Write { path, .. } => write!(f, "cannot write {}", path.display()),
+            Self::Data { .. } => write!(f, "planes did not reach its disk"),
             Self::NotAJob { path } => write!(
                 f,
                 "{} is not a whole job file of this program; `mmconv clean` removes what is \
@@ -147,7 +153,9 @@ impl fmt::Display for JournalError {
 impl Error for JournalError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
-            Self::Read { source, .. } | Self::Write { source, .. } => Some(source),
+            Self::Read { source, .. } | Self::Write { source, .. } | Self::Data { source } => {
+                Some(source)
+            }
             _ => None,
         }
     }

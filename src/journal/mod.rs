@@ -24,6 +24,8 @@ use fits_layout::Sum;
 #[derive(Debug)]
 pub struct Journal {
     stored: Mutex<Vec<Option<Sum>>>,
+    /// How many of them are in journals of earlier runs.
+    known: u64,
     /// Where records go, so that they outlive this process.
     writer: Option<Mutex<Writer>>,
 }
@@ -34,6 +36,7 @@ impl Journal {
     pub fn new(planes: usize) -> Self {
         Self {
             stored: Mutex::new(vec![None; planes]),
+            known: 0,
             writer: None,
         }
     }
@@ -42,6 +45,7 @@ impl Journal {
     #[must_use]
     pub fn kept_in(self, writer: Writer) -> Self {
         Self {
+            known: self.count(),
             writer: Some(Mutex::new(writer)),
             ..self
         }
@@ -97,6 +101,16 @@ impl Journal {
     #[must_use]
     pub fn count(&self) -> u64 {
         self.planes().iter().flatten().count() as u64
+    }
+
+    /// How many planes a later run would find stored.
+    #[must_use]
+    pub fn kept(&self) -> u64 {
+        let Some(writer) = &self.writer else {
+            return self.count();
+        };
+        let writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
+        self.known + writer.written()
     }
 
     /// The planes that are not stored.

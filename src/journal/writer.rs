@@ -61,6 +61,12 @@ pub struct Writer {
     /// Rendered records: one, or with `durable` those that wait.
     records: Vec<u8>,
     durable: Option<Durable>,
+    /// How many records wait, and how many are written.
+    waiting: u64,
+    written: u64,
+    /// A write failed. What would follow it could not be read; and the system tells only once that
+    /// bytes did not reach the disk.
+    failed: bool,
 }
 
 /// What waits until it is on the disk.
@@ -88,6 +94,9 @@ impl Writer {
             path,
             records: Vec::new(),
             durable: None,
+            waiting: 0,
+            written: 0,
+            failed: false,
         })
     }
 
@@ -117,6 +126,7 @@ impl Writer {
     pub fn append(&mut self, record: &Record, plane_bytes: u64) -> Result<(), JournalError> {
         let first = self.records.is_empty();
         record.render(&mut self.records);
+        self.waiting += 1;
         let Some(durable) = &mut self.durable else {
             return self.flush();
         };
@@ -141,18 +151,34 @@ impl Writer {
         }
         let written = self.write_records();
         self.records.clear();
-        written.map_err(|source| self.failed(source))
+        let count = std::mem::take(&mut self.waiting);
+        match written {
+            Ok(()) => self.written += count,
+            Err(_) => self.failed = true,
+        }
+        written
     }
 
-    fn write_records(&mut self) -> io::Result<()> {
-        match &self.durable {
-            None => self.file.write_all(&self.records),
-            Some(durable) => {
-                durable.data.sync_data()?;
-                self.file.write_all(&self.records)?;
-                self.file.sync_data()
-            }
+    /// How many records are written.
+    pub(super) fn written(&self) -> u64 {
+        self.written
+    }
+
+    fn write_records(&mut self) -> Result<(), JournalError> {
+        if self.failed {
+            let earlier = io::Error::other("an earlier write failed");
+            return Err(self.failed(earlier));
         }
+        if let Some(durable) = &self.durable {
+            let synced = durable.data.sync_data();
+            synced.map_err(|source| JournalError::Data { source })?;
+        }
+        let written = self.file.write_all(&self.records);
+        let written = written.and_then(|()| match &self.durable {
+            Some(_) => self.file.sync_data(),
+            None => Ok(()),
+        });
+        written.map_err(|source| self.failed(source))
     }
 
     fn failed(&self, source: io::Error) -> JournalError {

@@ -31,7 +31,7 @@ impl<'a> Behind<'a> {
     /// it writes it.
     ///
     /// # Errors
-    /// [`MapError::Write`].
+    /// [`MapError::Lost`].
     pub fn begin(&self, range: &Range<u64>) -> Result<(), MapError> {
         if let Some((address, length)) = self.pages {
             let start = usize::try_from(range.start).unwrap_or(length).min(length);
@@ -40,22 +40,22 @@ impl<'a> Behind<'a> {
             // SAFETY: the range was cut to the shared map that `new` was given for `'a`.
             unsafe { advice::unmap_pages(first, end.saturating_sub(start)) };
         }
-        advice::begin_writing(self.file, range).map_err(|source| refused(range, source))
+        advice::begin_writing(self.file, range).map_err(|source| lost(range, source))
     }
 
     /// Waits until these bytes are on the disk, and lets them go from the page cache.
     ///
     /// # Errors
-    /// [`MapError::Write`]: a write that failed.
+    /// [`MapError::Lost`]: a write that failed.
     pub fn finish(&self, range: &Range<u64>) -> Result<(), MapError> {
-        advice::finish_writing(self.file, range).map_err(|source| refused(range, source))?;
+        advice::finish_writing(self.file, range).map_err(|source| lost(range, source))?;
         advice::let_go(self.file, range);
         Ok(())
     }
 }
 
-fn refused(range: &Range<u64>, source: io::Error) -> MapError {
-    MapError::Write {
+fn lost(range: &Range<u64>, source: io::Error) -> MapError {
+    MapError::Lost {
         at_bytes: range.start,
         source,
     }

@@ -75,6 +75,41 @@ pub enum MapError {
         /// What the system said.
         source: io::Error,
     },
+    /// An input was changed since the work on it was planned.
+    Changed {
+        /// How long it was then, bytes.
+        planned_bytes: u64,
+        /// How long it is.
+        found_bytes: u64,
+        /// How much later it was last written, nanoseconds.
+        later_ns: i64,
+    },
+    /// An input's bytes are not those that the work was planned from.
+    ChangedAt {
+        /// The first that is another.
+        at_bytes: u64,
+    },
+    /// An input's path leads to another file than it did.
+    Replaced,
+    /// An input ends before its time.
+    CutShort {
+        /// Where.
+        at_bytes: u64,
+    },
+    /// Reading failed.
+    Read {
+        /// Where.
+        at_bytes: u64,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// What was written at first, and then counted as stored, did not reach the disk.
+    Lost {
+        /// Where.
+        at_bytes: u64,
+        /// What the system said.
+        source: io::Error,
+    },
     /// What was written did not all reach the disk.
     Sync {
         /// What the system said.
@@ -136,6 +171,26 @@ impl fmt::Display for MapError {
                 "a scratch file of {len_bytes} bytes cannot be had in {}",
                 folder.display()
             ),
+            Self::Changed {
+                planned_bytes,
+                found_bytes,
+                later_ns,
+            } => changed_text(f, (*planned_bytes, *found_bytes), *later_ns),
+            Self::ChangedAt { at_bytes } => write!(
+                f,
+                "was changed while it was worked on: byte {at_bytes} is another than the work was \
+                 planned from"
+            ),
+            Self::Replaced => write!(f, "was replaced by another file while it was worked on"),
+            Self::CutShort { at_bytes } => write!(
+                f,
+                "was cut short while it was worked on: it ends at byte {at_bytes}"
+            ),
+            Self::Read { at_bytes, .. } => write!(f, "cannot be read at byte {at_bytes}"),
+            Self::Lost { at_bytes, .. } => write!(
+                f,
+                "did not reach its disk whole; what is missing begins at byte {at_bytes} or later"
+            ),
             Self::Sync { .. } => write!(f, "did not reach its disk whole"),
             Self::Write { at_bytes, .. } => {
                 write!(f, "cannot be written at byte {at_bytes}")
@@ -153,6 +208,35 @@ impl fmt::Display for MapError {
     }
 }
 
+fn changed_text(
+    f: &mut fmt::Formatter<'_>,
+    (planned_bytes, found_bytes): (u64, u64),
+    later_ns: i64,
+) -> fmt::Result {
+    write!(f, "was changed while it was worked on: it ")?;
+    if planned_bytes != found_bytes {
+        return write!(f, "has {found_bytes} bytes, and had {planned_bytes}");
+    }
+    let later_s = later_ns as f64 / 1e9;
+    write!(f, "was written to, and is newer by {later_s} s")
+}
+
+impl MapError {
+    /// Whether an input is not what it was: what was made of it is of no use any more.
+    pub(crate) fn is_changed_input(&self) -> bool {
+        matches!(
+            self,
+            Self::Changed { .. } | Self::ChangedAt { .. } | Self::Replaced | Self::CutShort { .. }
+        )
+    }
+
+    /// Whether bytes that counted as stored may be missing: nobody knows which, and the page cache
+    /// goes on showing them.
+    pub(crate) fn is_lost(&self) -> bool {
+        matches!(self, Self::Lost { .. } | Self::Sync { .. })
+    }
+}
+
 impl Error for MapError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
@@ -162,6 +246,8 @@ impl Error for MapError {
             | Self::Reserve { source, .. }
             | Self::Write { source, .. }
             | Self::Sync { source }
+            | Self::Read { source, .. }
+            | Self::Lost { source, .. }
             | Self::Scratch { source, .. } => Some(source),
             Self::NotAFile
             | Self::TooLarge { .. }
@@ -169,6 +255,10 @@ impl Error for MapError {
             | Self::Length { .. }
             | Self::NoScratch { .. }
             | Self::ScratchNoFolder { .. }
+            | Self::Changed { .. }
+            | Self::ChangedAt { .. }
+            | Self::Replaced
+            | Self::CutShort { .. }
             | Self::Range { .. } => None,
         }
     }

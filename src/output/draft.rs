@@ -182,6 +182,11 @@ impl Draft {
     /// Every byte, and the final name, will be on the disk when it is published.
     pub fn make_durable(&mut self) {
         self.durable = true;
+        self.wait_for_disk();
+    }
+
+    /// Every byte will be on the disk when it is published, or the publishing fails.
+    pub fn wait_for_disk(&mut self) {
         if let Some(target) = &mut self.target {
             target.make_durable();
         }
@@ -220,9 +225,11 @@ impl Draft {
         // The lock is held until the working name is gone, so that no other run takes this file
         // over while it already carries its final name.
         let lock = self.target.take().map(Target::close).transpose();
-        let lock = lock.map_err(|source| OutputError::Working {
-            path: self.working.path().to_owned(),
-            source,
+        let lock = lock.map_err(|source| {
+            // What is durable was waited for; of all else nobody knows what is there.
+            self.keep &= self.durable;
+            let path = self.working.path().to_owned();
+            OutputError::Working { path, source }
         })?;
         let published = self.working.publish(&self.output, self.existing);
         if published.is_ok() || !self.keep {

@@ -168,10 +168,8 @@ pub fn check_place(output: &Path, read: &[(FileId, PathBuf)]) -> Result<bool, Ou
     let folder = output
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty());
-    if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
-        return Err(OutputError::NoFolder {
-            folder: folder.to_path_buf(),
-        });
+    if let Some(folder) = folder {
+        check_folder(folder)?;
     }
     let Some(id) = FileId::at(output).map_err(|source| OutputError::Look { source })? else {
         // A link that leads nowhere would be replaced by `rename` and refused by `link`.
@@ -186,6 +184,19 @@ pub fn check_place(output: &Path, read: &[(FileId, PathBuf)]) -> Result<bool, Ou
         return Err(OutputError::NotAFile);
     }
     Ok(true)
+}
+
+/// Refuses what is no folder, and what cannot be told to be one.
+fn check_folder(folder: &Path) -> Result<(), OutputError> {
+    match std::fs::metadata(folder) {
+        Ok(metadata) if metadata.is_dir() => Ok(()),
+        Err(source) if source.kind() == std::io::ErrorKind::PermissionDenied => {
+            Err(OutputError::Look { source })
+        }
+        _ => Err(OutputError::NoFolder {
+            folder: folder.to_path_buf(),
+        }),
+    }
 }
 
 #[cfg(test)]

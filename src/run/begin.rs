@@ -20,14 +20,36 @@ const READ_BYTES: u64 = 256 << 10;
 pub(super) fn begin(prepared: &Prepared) -> Result<(Draft, Journal), Stage> {
     let folder = Folder::of(&prepared.plan.facts.output);
     let mut draft = draft(prepared, &folder)?;
+    // What an earlier run has stored is not lost because this one cannot begin.
+    let keep = prepared.continues && !prepared.recovery.discard;
+    draft.keep(keep);
+    match open(prepared, &folder, &mut draft) {
+        Ok(journal) => Ok((draft, journal)),
+        Err(stage) => {
+            if !keep {
+                // While the lock is held, so that it is no other run's.
+                let _ = folder.remove();
+            }
+            Err(stage)
+        }
+    }
+}
+
+/// All but the planes, and the journal.
+fn open(prepared: &Prepared, folder: &Folder, draft: &mut Draft) -> Result<Journal, Stage> {
     if prepared.recovery.durable {
         draft.make_durable();
     }
+    if prepared.writes_behind {
+        // sync_file_range(2) knows nothing of what the file system notes about them: where its
+        // journal fails, only fdatasync(2) says so.
+        draft.wait_for_disk();
+    }
     // Also of work gone on with: if the machine failed, they may not have reached the disk.
-    write_parts(&mut draft, prepared)?;
+    write_parts(draft, prepared)?;
     let mut journal = Journal::new(prepared.plan.tasks.len());
     if prepared.continues {
-        know(prepared, &folder, &mut draft, &journal)?;
+        know(prepared, folder, draft, &journal)?;
     }
     if prepared.is_kept() {
         let opening = Opening {
@@ -39,11 +61,11 @@ pub(super) fn begin(prepared: &Prepared) -> Result<(Draft, Journal), Stage> {
         }
         let mut writer = folder.journal("whole", &opening)?;
         if prepared.recovery.durable {
-            writer.make_durable(file(&mut draft, prepared)?)?;
+            writer.make_durable(opened_again(prepared)?)?;
         }
         journal = journal.kept_in(writer);
     }
-    Ok((draft, journal))
+    Ok(journal)
 }
 
 /// The working file. Whatever journal there is goes before the file that it tells of changes.
@@ -108,6 +130,14 @@ fn file(draft: &mut Draft, prepared: &Prepared) -> Result<File, Stage> {
         let path = part_of(&prepared.plan.facts.output);
         OutputError::Working { path, source }.into()
     })
+}
+
+/// The working file with a memory of its own for what did not reach the disk: who waits with
+/// another handle, as write-behind does, would have heard of it in its place (fsync(2)).
+fn opened_again(prepared: &Prepared) -> Result<File, Stage> {
+    let path = part_of(&prepared.plan.facts.output);
+    let file = File::options().read(true).write(true).open(path);
+    file.map_err(|error| read_error(prepared, error))
 }
 
 fn read_error(prepared: &Prepared, source: std::io::Error) -> Stage {

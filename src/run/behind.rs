@@ -274,7 +274,7 @@ struct FailWhenPanicking<'w, 'a>(&'w WriteBehind<'a>);
 impl Drop for FailWhenPanicking<'_, '_> {
     fn drop(&mut self) {
         if thread::panicking() {
-            self.0.fail(MapError::Write {
+            self.0.fail(MapError::Lost {
                 at_bytes: self.0.data.start,
                 source: io::Error::other("the thread that writes panicked"),
             });
@@ -386,7 +386,7 @@ mod tests {
         with_small(|behind, output| {
             let stage = behind.beside(output, || {
                 behind.filled(2880, 100).unwrap();
-                behind.fail(MapError::Write {
+                behind.fail(MapError::Lost {
                     at_bytes: 2880,
                     source: io::Error::from_raw_os_error(libc::EIO),
                 });
@@ -396,7 +396,7 @@ mod tests {
                 unreachable!("{stage:?}");
             };
             assert_eq!(path, output);
-            assert!(matches!(source, MapError::Write { at_bytes: 2880, .. }));
+            assert!(matches!(source, MapError::Lost { at_bytes: 2880, .. }));
         });
     }
 

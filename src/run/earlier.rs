@@ -36,6 +36,11 @@ pub(super) fn find<'o>(
     outputs.map(find).collect()
 }
 
+/// Whether there is unfinished work of any kind, as far as can be told.
+pub(super) fn is_there(output: &Path) -> bool {
+    part_of(output).symlink_metadata().is_ok() && matches!(Folder::of(output).job(), Ok(Some(_)))
+}
+
 /// The targets that all of this unfinished work was begun with: they are solved once.
 pub(super) fn targets(earlier: &[Option<Earlier>]) -> Option<Targets> {
     let mut all = earlier

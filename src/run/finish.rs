@@ -1,5 +1,6 @@
 //! One output from first byte to final name: everything but the planes is put in place here.
 
+use std::ops::Range;
 use std::path::PathBuf;
 
 use fits_layout::{BLOCK_BYTES, Header, padded_bytes};
@@ -8,6 +9,7 @@ use rayon::ThreadPool;
 use crate::convolve::Backend;
 use crate::error::{Bug, Error, Stage, Unfinished};
 use crate::journal::{Folder, Journal};
+use crate::map::Reader;
 use crate::output::name::part_of;
 use crate::output::{self, Draft, Existing, publish_text};
 use crate::plan::extents::Part;
@@ -17,6 +19,9 @@ use crate::run::behind::{Origin, PIECE_BYTES, WriteBehind};
 use crate::run::lanes::Planes;
 use crate::run::prepare::Prepared;
 
+/// Of an HDU that is copied as it is, at once.
+const COPY_BYTES: u64 = 256 << 10;
+
 /// Makes the output of one file and publishes it; returns the path of its beam log, if it has
 /// one.
 pub(super) fn make(
@@ -25,7 +30,7 @@ pub(super) fn make(
     observer: &dyn Observer,
 ) -> Result<Option<PathBuf>, Error> {
     let output = &prepared.plan.facts.output;
-    let failed = |stage: Stage| Error::new(output, stage);
+    let failed = |stage: Stage| prepared.failed(stage);
     let (mut draft, journal) = begin(prepared).map_err(failed)?;
     let planes = Planes {
         prepared,
@@ -38,22 +43,26 @@ pub(super) fn make(
     let filled = fill(pool, &planes, &mut draft);
     // What waits for its batch counts, whatever came after it.
     let flushed = journal.flush().map_err(|error| failed(error.into()));
-    let unfinished = unfinished(prepared, &journal);
-    draft.keep(unfinished.is_some());
-    let complete = filled.and(flushed).and_then(|()| {
-        gate(&journal).map_err(failed)?;
-        if prepared.checksum {
-            stamp(&mut draft, prepared, &journal).map_err(failed)?;
-        }
-        Ok(())
-    });
+    let complete = filled
+        .and(flushed)
+        .and_then(|()| complete(&mut draft, prepared, &journal).map_err(failed));
+    let left = |error: Option<&Error>| match error {
+        Some(error) if is_useless(prepared, error) => None,
+        _ => unfinished(prepared, &journal),
+    };
+    draft.keep(left(complete.as_ref().err()).is_some());
     let published = match complete {
         Ok(()) => publish(draft, prepared),
         Err(error) => {
+            if left(Some(&error)).is_none() {
+                // While the lock is held, so that it is no other run's.
+                let _ = Folder::of(output).remove();
+            }
             drop(draft);
             Err(error)
         }
     };
+    let unfinished = left(published.as_ref().err());
     if published.is_ok() || unfinished.is_none() {
         // The output is complete, or it is as if it had never been begun. What cannot be removed
         // is of no harm without its working file.
@@ -62,9 +71,26 @@ pub(super) fn make(
     published.map_err(|error| error.leaving(unfinished))
 }
 
+/// All that there is to do before the output gets its name, once its planes are stored.
+fn complete(draft: &mut Draft, prepared: &Prepared, journal: &Journal) -> Result<(), Stage> {
+    gate(journal)?;
+    if prepared.checksum {
+        stamp(draft, prepared, journal)?;
+    }
+    // As late as can be: nobody is kept from writing to an input.
+    Ok(prepared.image.check_unchanged()?)
+}
+
+/// Whether after this failure no run could go on with what is stored: its input is another, or
+/// some of it may be missing.
+fn is_useless(prepared: &Prepared, error: &Error) -> bool {
+    let stage = error.stage();
+    stage.is_changed_input() || (stage.is_lost() && !prepared.recovery.durable)
+}
+
 /// What a failure would leave for a later run.
 fn unfinished(prepared: &Prepared, journal: &Journal) -> Option<Unfinished> {
-    let stored = journal.count();
+    let stored = journal.kept();
     let keeps = prepared.is_kept() && !prepared.recovery.discard && stored > 0;
     keeps.then(|| Unfinished {
         output: prepared.plan.facts.output.clone(),
@@ -77,7 +103,9 @@ fn unfinished(prepared: &Prepared, journal: &Journal) -> Option<Unfinished> {
 fn publish(draft: Draft, prepared: &Prepared) -> Result<Option<PathBuf>, Error> {
     let output = &prepared.plan.facts.output;
     if let Some((path, text)) = &prepared.beamlog {
-        let goes_on = prepared.continues || prepared.recovery.resume;
+        // A log that was there when the request was checked was that of unfinished work.
+        let recovery = &prepared.recovery;
+        let goes_on = prepared.continues || recovery.resume || recovery.restart;
         let existing = match prepared.existing {
             // The output that a log of this name belonged to is not there.
             Existing::Skip => Existing::Overwrite,
@@ -164,17 +192,15 @@ pub(super) fn put_parts(
     prepared: &Prepared,
     mut put: impl FnMut(u64, &[u8]) -> Result<(), Stage>,
 ) -> Result<(), Stage> {
-    let input = prepared.image.bytes();
     for (part, range) in prepared.extents.parts() {
         match part {
             Part::Kept {
                 input: kept, fill, ..
             } => {
-                let bytes = input.get(kept.start as usize..kept.end as usize);
-                let bytes = bytes.ok_or_else(|| Bug("an HDU lies beyond its file".to_owned()))?;
-                put(range.start, bytes)?;
-                let padding = bytes.len().next_multiple_of(BLOCK_BYTES) - bytes.len();
-                put(range.end, &[*fill; BLOCK_BYTES][..padding])?;
+                copy_kept(&prepared.image.reader()?, (kept, range.start), &mut put)?;
+                let bytes = kept.end.saturating_sub(kept.start);
+                let padding = padded_bytes(bytes).unwrap_or(bytes) - bytes;
+                put(range.end, &[*fill; BLOCK_BYTES][..padding as usize])?;
             }
             Part::Header { .. } => put(range.start, &prepared.header.render())?,
             Part::BeamTable { .. } => {
@@ -186,6 +212,23 @@ pub(super) fn put_parts(
                 put(range.end, &[0; BLOCK_BYTES][..padding as usize])?;
             }
         }
+    }
+    Ok(())
+}
+
+/// Copies an HDU as it is; `at` is where it goes. It is read by position: a map that was cut short
+/// would have the writing of it fail.
+fn copy_kept(
+    reader: &Reader,
+    (kept, at): (&Range<u64>, u64),
+    mut put: impl FnMut(u64, &[u8]) -> Result<(), Stage>,
+) -> Result<(), Stage> {
+    let mut buffer = vec![0; COPY_BYTES as usize];
+    for start in kept.clone().step_by(COPY_BYTES as usize) {
+        let length = (kept.end - start).min(COPY_BYTES) as usize;
+        let bytes = &mut buffer[..length];
+        reader.read_at(start, bytes)?;
+        put(at + (start - kept.start), bytes)?;
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use fits_layout::{Cube, Hdu, Header, checksum};
+use fits_layout::{Cube, Hdu, Header, LayoutError, checksum};
 
 use crate::beam::source::BeamFrom;
 use crate::beam::{Beam, log};
@@ -20,6 +20,7 @@ use crate::plan::{
 };
 use crate::run::earlier::{self, Earlier};
 use crate::run::parts::{beamlog, network_note, parts, scratch, table_bytes};
+use crate::run::tuning::HELD_BY_HEADERS;
 use crate::run::{Job as Work, Recovery, Request, Sharing, Stop, history, job, machine};
 
 /// One file, ready to be worked on.
@@ -69,6 +70,18 @@ impl Prepared {
             return Err(self.interrupted(self.plan.facts.planes));
         }
         Ok(())
+    }
+
+    /// What stood in the way of its output: the input, if it is about that.
+    pub fn failed(&self, stage: Stage) -> Error {
+        let facts = &self.plan.facts;
+        let about_input = matches!(stage, Stage::Map(_));
+        let path = if about_input {
+            &facts.input
+        } else {
+            &facts.output
+        };
+        Error::new(path, stage)
     }
 
     /// That the work was stopped with so many planes missing.
@@ -164,7 +177,7 @@ pub fn prepare(request: &Request) -> Result<Work, Error> {
     }
     let wanted = match earlier::targets(&earlier) {
         Some(targets) => Wanted::Given(targets),
-        None => wanted(&request.spec, floor_arcsec(&facts))?,
+        None => wanted(request, floor_arcsec(&facts))?,
     };
     let targets = targets(&facts, &request.spec, &wanted)
         .map_err(|(file, error)| plan_error(&request.inputs, file, error))?;
@@ -216,12 +229,35 @@ fn output_names(request: &Request) -> Result<Vec<PathBuf>, Error> {
     Ok(outputs)
 }
 
+/// Opens every input; headers that the memory has no room for are refused before they are kept.
 fn open_all(request: &Request) -> Result<Vec<Image>, Error> {
-    request
-        .inputs
-        .iter()
-        .map(|input| Image::open(input, &request.spec.hdu))
-        .collect()
+    let mut left_bytes = request.resources.header_bytes();
+    let mut images = Vec::with_capacity(request.inputs.len());
+    for input in &request.inputs {
+        let image = open(request, input, &request.spec.hdu, left_bytes)?;
+        left_bytes = left_bytes.saturating_sub(header_bytes(&image));
+        images.push(image);
+    }
+    Ok(images)
+}
+
+fn open(
+    request: &Request,
+    path: &Path,
+    choice: &HduChoice,
+    limit_bytes: u64,
+) -> Result<Image, Error> {
+    Image::open_within(path, choice, limit_bytes).map_err(|stage| match stage {
+        Stage::Layout(LayoutError::HeadersTooLong { .. }) => {
+            Error::new(path, request.resources.headers_refused().into())
+        }
+        stage => Error::new(path, stage),
+    })
+}
+
+fn header_bytes(image: &Image) -> u64 {
+    let headers = image.layout().hdus.iter().map(Hdu::header_range);
+    headers.map(|range| range.end - range.start).sum()
 }
 
 /// Refuses outputs that would destroy something; tells for each whether it exists.
@@ -246,6 +282,8 @@ fn check_places(
         // With `resume` the output itself is looked at, once the plan is known.
         let looks_later = request.recovery.resume || request.sharing.is_some();
         let refuses = request.naming.existing == Existing::Refuse && !looks_later;
+        // So is a log beside unfinished work: a run that ended after the log and before its output.
+        let log_exists = log_exists && !earlier::is_there(output);
         if refuses && (exists || log_exists) {
             let taken = if exists { output } else { &log };
             return Err(Error::new(taken, OutputError::Exists.into()));
@@ -324,14 +362,14 @@ fn floor_arcsec(facts: &[Facts]) -> f64 {
 }
 
 /// What the planes are brought to; the beams of another file, FITS or beam log, are read.
-fn wanted(spec: &Spec, floor_arcsec: f64) -> Result<Wanted, Error> {
-    let path = match &spec.target {
+fn wanted(request: &Request, floor_arcsec: f64) -> Result<Wanted, Error> {
+    let path = match &request.spec.target {
         TargetChoice::Common(mode) => return Ok(Wanted::Common(*mode)),
         TargetChoice::Beam(beam) => return Ok(Wanted::Given(Targets::One(*beam))),
         TargetChoice::From(path) => path,
     };
     let beams = if is_fits(path)? {
-        fits_targets(path)?
+        fits_targets(request, path)?
     } else {
         let log = log::read(path, None, floor_arcsec);
         log.map_err(|error| Error::new(path, error.into()))?.beams
@@ -345,8 +383,9 @@ fn is_fits(path: &Path) -> Result<bool, Error> {
     Ok(source.bytes().starts_with(b"SIMPLE"))
 }
 
-fn fits_targets(path: &Path) -> Result<Vec<Option<Beam>>, Error> {
-    let image = Image::open(path, &HduChoice::FirstImage)?;
+fn fits_targets(request: &Request, path: &Path) -> Result<Vec<Option<Beam>>, Error> {
+    let limit_bytes = request.resources.header_bytes();
+    let image = open(request, path, &HduChoice::FirstImage, limit_bytes)?;
     let resolved = image.beams(BeamFrom::Auto, None)?;
     let stokes = usize::try_from(image.axes().stokes_count())
         .unwrap_or(usize::MAX)
@@ -393,11 +432,12 @@ fn hold(request: &Request, images: &[Image]) -> Result<u64, Error> {
 /// journal.
 fn held_bytes(image: &Image) -> u64 {
     const BESIDE_TASKS: u64 = 192;
-    let headers = image.layout().hdus.iter().map(Hdu::header_range);
-    let headers: u64 = headers.map(|range| range.end - range.start).sum();
+    let headers = header_bytes(image);
     let plane = (size_of::<Task>() + size_of::<PlaneKind>()) as u64 + BESIDE_TASKS;
     let planes = image.cube().planes().saturating_mul(plane);
-    headers.saturating_mul(3).saturating_add(planes)
+    headers
+        .saturating_mul(HELD_BY_HEADERS)
+        .saturating_add(planes)
 }
 
 fn plan_file(

@@ -152,6 +152,61 @@ mod tests {
         assert_eq!(chain(&outer), "a b.fits: cannot open: no such file");
     }
 
+    /// A run whose observer panics when the second plane is stored.
+    fn panicked() -> mmfits::Error {
+        use fits_layout::Header;
+        use mmfits::output::{Existing, NewImage};
+        use mmfits::plan::FilePlan;
+        use mmfits::progress::Observer;
+        use mmfits::run::{Request, prepare};
+
+        struct Panics;
+        impl Observer for Panics {
+            fn plane_stored(&self, _: &FilePlan, plane: u64, _: u64) {
+                if plane == 1 {
+                    std::panic::resume_unwind(Box::new("injected"));
+                }
+            }
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("c.fits");
+        let mut header = Header::new();
+        header.set("SIMPLE", true, None).unwrap();
+        let lengths = [("BITPIX", -32), ("NAXIS", 3), ("NAXIS1", 6)];
+        let lengths = lengths.into_iter().chain([("NAXIS2", 5), ("NAXIS3", 3)]);
+        for (keyword, value) in lengths {
+            header.set(keyword, value, None).unwrap();
+        }
+        let axes = [("RA---SIN", -1e-3), ("DEC--SIN", 1e-3), ("FREQ", 1e6)];
+        for (axis, (ctype, step)) in (1..).zip(axes) {
+            header.set(&format!("CTYPE{axis}"), ctype, None).unwrap();
+            header.set(&format!("CDELT{axis}"), step, None).unwrap();
+        }
+        for (keyword, value) in [("BMAJ", 0.003), ("BMIN", 0.002), ("BPA", 30.0)] {
+            header.set(keyword, value, None).unwrap();
+        }
+        let image = NewImage::create(&path, &header, Existing::Refuse).unwrap();
+        image.finish().unwrap();
+        let mut request = Request {
+            inputs: vec![path],
+            ..Request::default()
+        };
+        request.resources.threads = Some(1);
+        prepare(&request).unwrap().run(&Panics).unwrap_err()
+    }
+
+    #[test]
+    fn a_panic_in_a_plane_is_a_bug_of_that_plane() {
+        let failure = Failure::from(panicked());
+        assert_eq!(failure.status as u8, 70);
+        let (start, end) = (
+            "c.fits, plane 1: the work on it panicked: injected; this is a bug",
+            "are kept; the same command goes on with them)",
+        );
+        assert!(failure.text.contains(start), "{}", failure.text);
+        assert!(failure.text.ends_with(end), "{}", failure.text);
+    }
+
     #[test]
     fn the_worst_status_is_the_largest() {
         let all = [

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use mmfits::map::guard::is_ignored;
 use mmfits::run::Stop;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGXCPU};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGXCPU, SIGXFSZ};
+use signal_hook::flag;
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::{exit, signal_name};
 
@@ -48,6 +49,9 @@ pub fn listen(grace: Duration, resume: String) -> Result<Interruption, Failure> 
     let failed = |error| Failure::machine(format!("signals cannot be listened to: {error}"));
     let asking = ASKING.into_iter().filter(|&signal| !is_ignored(signal));
     let signals = Signals::new(asking).map_err(failed)?;
+    // A file that is too long for `ulimit -f` is an error of its writing, which says which one; by
+    // itself the signal would end the program without a word.
+    flag::register(SIGXFSZ, Arc::default()).map_err(failed)?;
     let ear = Ear {
         interruption: interruption.clone(),
         grace,
