@@ -268,7 +268,7 @@ EOF
 interrupted_and_requeued() {
     python3 "$here/cube.py" cube.fits 1100 1019
     mkdir whole
-    (cd whole && ln -s ../cube.fits . && mmconv smooth cube.fits --output out.fits --quiet)
+    (cd whole && ln -s ../cube.fits . && smooth --threads 1)
     cat >job.sh <<'EOF'
 #!/bin/bash
 [ -z "${SLURM_RESTART_COUNT:-}" ] || touch again
@@ -346,7 +346,7 @@ sleeper_that_wakes_too_late() {
     mmconv plan cube.fits --output out.fits --shards 2 >/dev/null
     "$here/struck.sh" STOP before-write mmconv smooth cube.fits --output out.fits --shard 0/2 --quiet &
     local id=$! child
-    until_so asleep $id
+    until_so asleep
     child=$(ps -o pid= --ppid $id)
     smooth --shard 0/2
     smooth --shard 1/2
