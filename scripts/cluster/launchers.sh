@@ -18,6 +18,7 @@ make_expected || die "the undisturbed run failed"
 . "$SLURM_SANDBOX/env"
 # Four ranks on a machine of two processors, and perhaps as root: both must be asked for.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+# Slurm puts the program's full path in its place, which HISTORY would tell; `env` does not.
 openmpi() { mpirun.openmpi --oversubscribe "$@"; }
 
 # Submits a script and waits until it, and an array of it, has left the queue.
@@ -69,12 +70,12 @@ MPICH() {
 }
 
 srun_on_four_nodes() {
-    srun -N 4 -n 4 mmconv smooth cube.fits --output out.fits --shard auto
+    srun -N 4 -n 4 env mmconv smooth cube.fits --output out.fits --shard auto
     complete
 }
 
 srun_with_pmi2() {
-    srun --mpi=pmi2 -N 2 -n 4 mmconv smooth cube.fits --output out.fits --shard auto
+    srun --mpi=pmi2 -N 2 -n 4 env mmconv smooth cube.fits --output out.fits --shard auto
     complete
 }
 
@@ -87,7 +88,7 @@ array_and_finish_job() {
 }
 
 array_of_steps() {
-    submit --array=0-1 -n 2 --wrap 'srun mmconv smooth cube.fits --output out.fits --shard auto'
+    submit --array=0-1 -n 2 --wrap 'srun env mmconv smooth cube.fits --output out.fits --shard auto'
     complete
 }
 
@@ -141,8 +142,8 @@ refusals() {
     submit --array=2 --wrap 'mmconv smooth cube.fits --output out.fits --shard auto; echo status $?' >array.txt
     grep -qF 'say --shard $SLURM_ARRAY_TASK_ID/TOTAL' array.txt
     grep -q 'status 2' array.txt
-    ends_with 2 srun -n 2 mmconv smooth cube.fits --output out.fits
-    says '2 tasks would each make the whole file; add --shard auto' srun -n 2 mmconv smooth cube.fits --output out.fits
+    ends_with 2 srun -n 2 env mmconv smooth cube.fits --output out.fits
+    says '2 tasks would each make the whole file; add --shard auto' srun -n 2 env mmconv smooth cube.fits --output out.fits
     ends_with 2 smooth --shard auto
     says 'no launcher found' smooth --shard auto
     ends_with 2 smooth --shard 16/16
@@ -171,7 +172,7 @@ EOF
     unpublished
     ends_with 5 mmconv finish out.fits --wait 0
     says 'missing: 18-26' mmconv finish out.fits --wait 0
-    srun -n 4 mmconv smooth cube.fits --output out.fits --shard auto
+    srun -n 4 env mmconv smooth cube.fits --output out.fits --shard auto
     complete
 }
 
@@ -267,11 +268,11 @@ EOF
 interrupted_and_requeued() {
     python3 "$here/cube.py" cube.fits 1100 1019
     mkdir whole
-    (cd whole && ln -s ../cube.fits . && mmconv smooth cube.fits --output out.fits --quiet)
+    (cd whole && ln -s ../cube.fits . && smooth --threads 1)
     cat >job.sh <<'EOF'
 #!/bin/bash
 [ -z "${SLURM_RESTART_COUNT:-}" ] || touch again
-srun -n 1 mmconv smooth cube.fits --output out.fits --shard 0/1 --threads 1
+srun -n 1 env mmconv smooth cube.fits --output out.fits --shard 0/1 --threads 1
 status=$?
 echo $status >>statuses
 [ $status != 75 ] || scontrol requeue "$SLURM_JOB_ID"
@@ -345,7 +346,7 @@ sleeper_that_wakes_too_late() {
     mmconv plan cube.fits --output out.fits --shards 2 >/dev/null
     "$here/struck.sh" STOP before-write mmconv smooth cube.fits --output out.fits --shard 0/2 --quiet &
     local id=$! child
-    until_so asleep $id
+    until_so asleep
     child=$(ps -o pid= --ppid $id)
     smooth --shard 0/2
     smooth --shard 1/2

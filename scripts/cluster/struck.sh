@@ -4,7 +4,7 @@
 #   struck.sh KILL|STOP before-write|after-write|after-sync|after-record COMMAND...
 # The moments are system calls, which the kernel is asked to answer with the signal. The job must
 # exist and the command be quiet, so that the first write(2) is the journal's first line, and the second
-# its records.
+# its records. What was traced is in struck.log.
 set -u
 signal=$1 moment=$2
 shift 2
@@ -16,4 +16,4 @@ case $moment in
     after-record) at=(-e "inject=fdatasync:signal=$signal:when=2") ;;
     *) echo "no such moment: $moment" >&2; exit 2 ;;
 esac
-exec strace -f -qqq -e trace=write,pwrite64,fdatasync,fsync -o /dev/null "${at[@]}" "$@"
+exec strace -f -qqq -e trace=write,pwrite64,fdatasync,fsync -o struck.log "${at[@]}" "$@"

@@ -246,7 +246,7 @@ impl Folder {
 /// Whether a file in the folder has a name that this program gives.
 fn is_ours(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let labels = ["job.", "rest.", "beamlog.", "done."];
+    let labels = ["job.", "rest.", "beamlog.", "log.", "done."];
     name == "job" || name == "j" || labels.iter().any(|label| name.starts_with(label))
 }
 

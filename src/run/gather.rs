@@ -3,7 +3,7 @@
 //! bytes, and link(2) lets one of them win.
 
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Write};
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use crate::error::{Error, Stage};
 use crate::journal::{Folder, Job, JournalError, PlaneSums, Record, Stored, boot, is_listed};
 use crate::map::{Claim, FileId, FileStamp, MapError, Shared};
 use crate::output::name::{beamlog_of, part_of};
-use crate::output::{self, Existing, OutputError, no_links, publish_text, sync_folder};
+use crate::output::{self, OutputError, no_links, sync_folder};
 use crate::run::earlier::{is_ours, made_by};
 use crate::run::job::{self, Layout};
 use crate::run::share::record_sums;
@@ -428,10 +428,18 @@ impl Gather<'_> {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(source) => return Err(JournalError::Read { path, source }.into()),
         };
-        match publish_text(&beamlog_of(self.output), &text, Existing::Overwrite) {
-            // Of two that do so at once each may take the other's working file away.
-            Err(_) if beamlog_of(self.output).exists() => Ok(()),
-            result => Ok(result?),
+        // Under a working name of our own: of two that finish at once, each would trip over the
+        // other's.
+        let part = self.folder.file(&self.folder.unique_file("log"));
+        let written = File::create_new(&part).and_then(|mut file| {
+            file.write_all(text.as_bytes())?;
+            file.sync_all()
+        });
+        match written.and_then(|()| fs::rename(&part, beamlog_of(self.output))) {
+            Ok(()) => Ok(()),
+            // As above.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(source) => Err(OutputError::Publish { part, source }.into()),
         }
     }
 }
