@@ -75,12 +75,17 @@ impl Image {
     /// The file cannot be mapped, is no FITS file, is truncated, is compressed, has no image (or
     /// not where `choice` says), or its axes are not two celestial ones followed by others.
     pub fn open(path: &Path, choice: &HduChoice) -> Result<Self, Error> {
-        Self::open_stages(path, choice).map_err(|stage| Error::new(path, stage))
+        Self::open_within(path, choice, u64::MAX).map_err(|stage| Error::new(path, stage))
     }
 
-    fn open_stages(path: &Path, choice: &HduChoice) -> Result<Self, Stage> {
+    /// The same, if its headers have no more than `limit_bytes` together.
+    pub(crate) fn open_within(
+        path: &Path,
+        choice: &HduChoice,
+        limit_bytes: u64,
+    ) -> Result<Self, Stage> {
         let source = Source::open(path)?;
-        let layout = Layout::parse(source.bytes())?;
+        let layout = Layout::parse_within(source.bytes(), limit_bytes)?;
         let hdu = choose(&layout, choice)?;
         let chosen = hdu_at(&layout, hdu)?;
         let cube = Cube::of(chosen)?;

@@ -392,6 +392,17 @@ fn absurd_lengths_are_refused_before_they_are_planned() {
     assert!(refused.peak_bytes < 32 * MIB, "{}", refused.peak_bytes);
 }
 
+/// The tables of a plane that was refused took more than was allowed.
+#[test]
+fn a_refusal_keeps_to_the_memory() {
+    let bench = Bench::new();
+    put_absurd(&bench, "c", [1, 1 << 20]);
+    let flags = ["--nan", "interpolate", "--memory", "32M", "--dry-run"];
+    let run = bench.smooth_to([16.5, 9.5, 40.0]).args(flags).file("c");
+    let refused = run.run().refused(2, &["33554432", "--memory"]);
+    assert!(refused.peak_bytes <= 32 * MIB, "{}", refused.peak_bytes);
+}
+
 /// The list of planes is no plane in flight, and it is not made to be refused.
 #[test]
 fn a_list_of_planes_too_long_for_the_memory_is_not_made() {

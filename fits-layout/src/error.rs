@@ -27,6 +27,13 @@ pub enum LayoutError {
         /// How far END was looked for.
         searched_bytes: u64,
     },
+    /// The headers up to and with this one are longer than the caller has room for.
+    HeadersTooLong {
+        /// Where this one begins.
+        offset: u64,
+        /// How long they may be together.
+        limit_bytes: u64,
+    },
     /// A keyword that the layout or a caller cannot do without is absent.
     MissingKeyword {
         /// The keyword.
@@ -207,6 +214,13 @@ impl fmt::Display for LayoutError {
             } => write!(
                 f,
                 "header at byte {offset} has no END card within {searched_bytes} bytes"
+            ),
+            Self::HeadersTooLong {
+                offset,
+                limit_bytes,
+            } => write!(
+                f,
+                "the headers up to that at byte {offset} have more than {limit_bytes} bytes"
             ),
             Self::MissingKeyword { keyword, offset } => {
                 write!(f, "header at byte {offset} has no {keyword}")

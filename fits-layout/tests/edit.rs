@@ -236,3 +236,32 @@ fn long_names_are_found_and_replaced() {
     header.set("ESO DET GAIN", 3.5, None).unwrap();
     assert_eq!(lines(&header)[0], "HIERARCH ESO DET GAIN = 3.5    / e-/ADU");
 }
+
+/// Found by fuzzing: the CONTINUE card of nobody became part of a string that was put before it.
+#[test]
+fn a_final_ampersand_does_not_take_the_next_continue_card() {
+    let stray = "CONTINUE  'stray'";
+    for keyword in ["OBJECT", "HIERARCH ESO OBJECT NAME"] {
+        for text in ["A&", "&", "B & C &  ", &format!("{}&", "it's ".repeat(40))] {
+            let old = format!("{keyword:<8}= 'M 31'");
+            let mut header = header(&[&old, stray]);
+            if header.set(keyword, text, None).is_err() {
+                assert!(keyword.len() > 8 && text.len() > 40, "{text}");
+                continue;
+            }
+            assert_eq!(
+                header.text(keyword).unwrap().as_deref(),
+                Some(text.trim_end())
+            );
+            header.remove(keyword);
+            assert_eq!(lines(&header), [stray]);
+        }
+    }
+}
+
+/// What ends with an ampersand is a part, not what the parts add up to.
+#[test]
+fn an_empty_continue_card_ends_a_string() {
+    let header = header(&["OBJECT  = 'A&&'", "CONTINUE  ''", "CONTINUE  'stray'"]);
+    assert_eq!(header.text("OBJECT").unwrap().as_deref(), Some("A&"));
+}

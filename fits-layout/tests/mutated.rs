@@ -3,8 +3,11 @@
 
 mod common;
 
+use std::path::Path;
+
 use common::{
     Random, data_dir,
+    edits::edits,
     exercise::{Effort, exercise},
     three_hdus,
 };
@@ -139,5 +142,37 @@ fn small_arbitrary_bytes_do_not_panic() {
         exercise(&bytes, Effort::FULL);
         put(&mut bytes, 0, "SIMPLE  =                    T");
         exercise(&bytes, Effort::FULL);
+    }
+}
+
+/// The seeds of the fuzz target `edits`, with bytes changed, lines cut and lines of another put in.
+#[test]
+fn edits_keep_what_they_do_not_touch() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus/edits");
+    let names = std::fs::read_dir(folder).unwrap();
+    let mut seeds: Vec<_> = names.map(|name| name.unwrap().path()).collect();
+    seeds.sort();
+    let seeds: Vec<Vec<u8>> = seeds
+        .iter()
+        .map(|seed| std::fs::read(seed).unwrap())
+        .collect();
+    seeds.iter().for_each(|seed| edits(seed));
+    let mut random = Random(0x51ee_d0fe_d175);
+    for round in 0..3000 {
+        let mut bytes = seeds[random.below(seeds.len())].clone();
+        for _ in 0..=random.below(4) {
+            let at = random.below(bytes.len());
+            let from = &seeds[random.below(seeds.len())];
+            let start = random.below(from.len());
+            let end = from.len().min(start + random.below(90));
+            match random.below(3) {
+                0 => bytes[at] = b" &'=/\n-sdEND"[random.below(12)],
+                1 => bytes.truncate(at + 1),
+                _ => drop(bytes.splice(at..at, from[start..end].iter().copied())),
+            }
+        }
+        let outcome = std::panic::catch_unwind(|| edits(&bytes));
+        let text = String::from_utf8_lossy(&bytes);
+        assert!(outcome.is_ok(), "mutation {round}: {text}");
     }
 }

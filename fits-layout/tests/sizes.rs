@@ -325,3 +325,26 @@ fn cubes_of_any_axes_have_planes() {
     assert!(Cube::new(Bitpix::U8, &[2880, 1], u64::MAX - 2880).is_ok());
     assert!(Cube::new(Bitpix::U8, &[2881, 1], u64::MAX - 2880).is_err());
 }
+
+#[test]
+fn headers_beyond_a_limit_are_refused_before_they_are_kept() {
+    let bytes = common::three_hdus();
+    let layout = Layout::parse(&bytes).unwrap();
+    let all: u64 = layout
+        .hdus
+        .iter()
+        .map(|hdu| hdu.header_range().end - hdu.header_range().start)
+        .sum();
+    assert_eq!(
+        Layout::parse_within(&bytes, all).unwrap().hdus.len(),
+        layout.hdus.len()
+    );
+    let last = layout.hdus.last().unwrap().header_range().start;
+    assert_eq!(
+        Layout::parse_within(&bytes, all - 1).unwrap_err(),
+        LayoutError::HeadersTooLong {
+            offset: last,
+            limit_bytes: all - 1
+        }
+    );
+}

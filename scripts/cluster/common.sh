@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Sourced by the scripts beside it: what they say, what they install, and the daemons they start and
 # end. A daemon is known by its process id and the moment it began, so that an id that was given to
 # another process since is never taken for it.

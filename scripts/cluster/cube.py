@@ -1,9 +1,11 @@
-"""A cube for tests of sharing: cube.py FILE. 37 planes of 63 x 119 float32, 29988 bytes each, so that no plane begins or
-ends at a block of any file system; a beam per channel in a BEAMS table behind it; one channel blank, and blank pixels in
-others. Standard library only: the machines of a test have no other."""
+"""A cube for tests of sharing: cube.py FILE [NX NY]. 37 planes of 63 x 119 float32, 29988 bytes each, so that no plane begins
+or ends at a block of any file system; a beam per channel in a BEAMS table behind it; one channel blank, and blank pixels in
+others. Planes of another size repeat these pixels. Standard library only: the machines of a test have no other."""
 import random, struct, sys
 
-NX, NY, PLANES, BLANK = 63, 119, 37, 22
+NX, NY = 63, 119
+nx, ny = map(int, sys.argv[2:4] or (NX, NY))
+PLANES, BLANK = 37, 22
 
 
 def card(keyword, value):
@@ -44,13 +46,20 @@ def beam(number):
 
 rng = random.Random(37)
 image = header([
-    ('SIMPLE', True), ('BITPIX', -32), ('NAXIS', 3), ('NAXIS1', NX), ('NAXIS2', NY), ('NAXIS3', PLANES), ('EXTEND', True),
+    ('SIMPLE', True), ('BITPIX', -32), ('NAXIS', 3), ('NAXIS1', nx), ('NAXIS2', ny), ('NAXIS3', PLANES), ('EXTEND', True),
     ('BUNIT', 'Jy/beam'), ('CASAMBM', True),
     ('CTYPE1', 'RA---SIN'), ('CRVAL1', 187.25), ('CRPIX1', 32.0), ('CDELT1', -2.5 / 3600), ('CUNIT1', 'deg'),
     ('CTYPE2', 'DEC--SIN'), ('CRVAL2', -45.5), ('CRPIX2', 60.0), ('CDELT2', 2.5 / 3600), ('CUNIT2', 'deg'),
     ('CTYPE3', 'FREQ'), ('CRVAL3', 8.0e8), ('CRPIX3', 1.0), ('CDELT3', 1.0e6), ('CUNIT3', 'Hz'),
 ])
-pixels = b''.join(struct.pack(f'>{NX * NY}f', *plane(rng, number)) for number in range(PLANES))
+
+
+def plane_bytes(number):
+    values = struct.pack(f'>{NX * NY}f', *plane(rng, number))
+    return (values * (4 * nx * ny // len(values) + 1))[:4 * nx * ny]
+
+
+pixels = b''.join(plane_bytes(number) for number in range(PLANES))
 table = header([
     ('XTENSION', 'BINTABLE'), ('BITPIX', 8), ('NAXIS', 2), ('NAXIS1', 20), ('NAXIS2', PLANES), ('PCOUNT', 0), ('GCOUNT', 1),
     ('TFIELDS', 5), ('TTYPE1', 'BMAJ'), ('TFORM1', '1E'), ('TUNIT1', 'arcsec'), ('TTYPE2', 'BMIN'), ('TFORM2', '1E'),

@@ -18,6 +18,7 @@ make_expected || die "the undisturbed run failed"
 . "$SLURM_SANDBOX/env"
 # Four ranks on a machine of two processors, and perhaps as root: both must be asked for.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+# Slurm puts the program's full path in its place, which HISTORY would tell; `env` does not.
 openmpi() { mpirun.openmpi --oversubscribe "$@"; }
 
 # Submits a script and waits until it, and an array of it, has left the queue.
@@ -36,16 +37,6 @@ gone() {
         sleep 0.1
     done
     squeue -j "$1"
-    return 1
-}
-
-# Waits until the command succeeds.
-until_so() {
-    for _ in $(seq 400); do
-        "$@" && return
-        sleep 0.05
-    done
-    echo "in vain: $*"
     return 1
 }
 
@@ -79,12 +70,12 @@ MPICH() {
 }
 
 srun_on_four_nodes() {
-    srun -N 4 -n 4 mmconv smooth cube.fits --output out.fits --shard auto
+    srun -N 4 -n 4 env mmconv smooth cube.fits --output out.fits --shard auto
     complete
 }
 
 srun_with_pmi2() {
-    srun --mpi=pmi2 -N 2 -n 4 mmconv smooth cube.fits --output out.fits --shard auto
+    srun --mpi=pmi2 -N 2 -n 4 env mmconv smooth cube.fits --output out.fits --shard auto
     complete
 }
 
@@ -97,7 +88,7 @@ array_and_finish_job() {
 }
 
 array_of_steps() {
-    submit --array=0-1 -n 2 --wrap 'srun mmconv smooth cube.fits --output out.fits --shard auto'
+    submit --array=0-1 -n 2 --wrap 'srun env mmconv smooth cube.fits --output out.fits --shard auto'
     complete
 }
 
@@ -116,17 +107,29 @@ GNU_parallel() {
     complete
 }
 
+Snakemake() {
+    snakemake --snakefile "$here/Snakefile" --cores 4 --config cube=cube.fits output=out.fits shards=6
+    complete
+}
+
 more_shards_than_planes() {
-    parallel -j 4 mmconv smooth cube.fits --output out.fits --quiet --shard {}/50 ::: {0..49}
+    parallel -j 4 mmconv smooth cube.fits --output out.fits --shard {}/50 ::: {0..49}
     complete
 }
 
 what_plan_prints_can_be_run() {
     mmconv plan cube.fits --output out.fits --shards 5 >plan.txt
     unpublished
-    grep -o 'parallel .*' plan.txt >lines.sh
+    grep -A 1 '^parallel ' plan.txt >lines.sh
     bash -e lines.sh
-    ends_with 0 mmconv finish out.fits
+    complete
+    mkdir slurm
+    cd slurm
+    cp -p ../cube.fits .
+    mmconv plan cube.fits --output out.fits --shards 5 >plan.txt
+    grep -A 1 '^J=' plan.txt >lines.sh
+    bash -e lines.sh >finish.txt
+    gone "$(awk '{ print $NF }' finish.txt)"
     complete
 }
 
@@ -139,8 +142,8 @@ refusals() {
     submit --array=2 --wrap 'mmconv smooth cube.fits --output out.fits --shard auto; echo status $?' >array.txt
     grep -qF 'say --shard $SLURM_ARRAY_TASK_ID/TOTAL' array.txt
     grep -q 'status 2' array.txt
-    ends_with 2 srun -n 2 mmconv smooth cube.fits --output out.fits
-    says '2 tasks would each make the whole file; add --shard auto' srun -n 2 mmconv smooth cube.fits --output out.fits
+    ends_with 2 srun -n 2 env mmconv smooth cube.fits --output out.fits
+    says '2 tasks would each make the whole file; add --shard auto' srun -n 2 env mmconv smooth cube.fits --output out.fits
     ends_with 2 smooth --shard auto
     says 'no launcher found' smooth --shard auto
     ends_with 2 smooth --shard 16/16
@@ -169,7 +172,7 @@ EOF
     unpublished
     ends_with 5 mmconv finish out.fits --wait 0
     says 'missing: 18-26' mmconv finish out.fits --wait 0
-    srun -n 4 mmconv smooth cube.fits --output out.fits --shard auto
+    srun -n 4 env mmconv smooth cube.fits --output out.fits --shard auto
     complete
 }
 
@@ -190,7 +193,7 @@ killed_within_a_record() {
     dies_with_its_records
     truncate -s -7 out.fits.mmconv/j/2of4.*
     ends_with 5 mmconv finish out.fits --wait 0
-    says '1 of 37 planes missing' mmconv finish out.fits --wait 0
+    says '(4 journals, 1 torn)' mmconv finish out.fits --wait 0
     smooth --shard 2/4
     complete
 }
@@ -261,8 +264,36 @@ EOF
     complete
 }
 
+# As Slurm does with --signal=USR1@120 before the time limit: the step stops, and the job is put back.
+interrupted_and_requeued() {
+    python3 "$here/cube.py" cube.fits 1100 1019
+    mkdir whole
+    (cd whole && ln -s ../cube.fits . && smooth --threads 1)
+    cat >job.sh <<'EOF'
+#!/bin/bash
+[ -z "${SLURM_RESTART_COUNT:-}" ] || touch again
+srun -n 1 env mmconv smooth cube.fits --output out.fits --shard 0/1 --threads 1
+status=$?
+echo $status >>statuses
+[ $status != 75 ] || scontrol requeue "$SLURM_JOB_ID"
+EOF
+    local job
+    job=$(sbatch --parsable --requeue --open-mode=append -o job.log job.sh)
+    until_so [ -e out.fits.part ]
+    sleep 0.3
+    scancel --signal=USR1 "$job"
+    until_so [ -s statuses ]
+    unpublished
+    until_so pending "$job"
+    begin_again "$job"
+    gone "$job"
+    [ "$(paste -sd ' ' statuses)" = '75 0' ] || { cat statuses job.log; return 1; }
+    cmp out.fits whole/out.fits
+}
+
 killed_at_twenty_random_moments() {
     local shard id
+    mmconv plan cube.fits --output out.fits --shards 4 >/dev/null
     for _ in $(seq 20); do
         shard=$((RANDOM % 4))
         smooth --shard $shard/4 --threads 1 --quiet --no-finish &
@@ -281,7 +312,7 @@ killed_at_twenty_random_moments() {
 the_same_shard_twice() {
     local ids=()
     for shard in 0 1 1 2 2 2 3; do
-        smooth --shard $shard/4 --quiet &
+        smooth --shard $shard/4 &
         ids+=($!)
     done
     for id in "${ids[@]}"; do wait "$id"; done
@@ -291,7 +322,7 @@ the_same_shard_twice() {
 the_same_command_again() {
     for shard in 0 1; do smooth --shard $shard/2; done
     complete
-    says 'nothing to do' smooth --shard 1/2
+    says 'skipped' smooth --shard 1/2
     ends_with 0 smooth --shard 1/2
     ends_with 0 mmconv finish out.fits
     complete
@@ -309,16 +340,18 @@ six_finish_at_once() {
     complete
 }
 
-# A process that is stopped, found dead by everyone, and wakes up when the output has its name.
+# A process that is stopped, taken for dead by everyone, and wakes up when the output has its name: then
+# it writes its planes.
 sleeper_that_wakes_too_late() {
-    smooth --shard 0/2 --threads 1 --quiet &
-    local id=$!
-    until_so [ -e out.fits.part ]
-    kill -STOP $id
+    mmconv plan cube.fits --output out.fits --shards 2 >/dev/null
+    "$here/struck.sh" STOP before-write mmconv smooth cube.fits --output out.fits --shard 0/2 --quiet &
+    local id=$! child
+    until_so asleep
+    child=$(ps -o pid= --ppid $id)
     smooth --shard 0/2
     smooth --shard 1/2
     cmp out.fits "$expected/out.fits"
-    kill -CONT $id
+    kill -CONT "${child// /}"
     wait $id || true
     complete
 }
@@ -326,12 +359,12 @@ sleeper_that_wakes_too_late() {
 sixty_races_to_the_name() {
     for race in $(seq 60); do
         mkdir "$race"
-        cp cube.fits "$race"
+        cp -p cube.fits "$race"
         (
             cd "$race"
             local ids=()
             for shard in 0 1 2 3; do
-                smooth --shard $shard/4 --threads 1 --quiet &
+                smooth --shard $shard/4 &
                 ids+=($!)
             done
             for id in "${ids[@]}"; do wait "$id"; done
@@ -341,6 +374,10 @@ sixty_races_to_the_name() {
 }
 
 tests=("$@")
-[ $# -gt 0 ] || mapfile -t tests < <(sed -n 's/^\([A-Za-z][A-Za-z_0-9]*\)() {.*/\1/p' "$0" | grep -vxE 'openmpi|submit|gone|until_so|pending|begin_again|dies|dies_with_its_records')
+if [ $# = 0 ]; then
+    mapfile -t tests < <(sed -n 's/^\([A-Za-z][A-Za-z_0-9]*\)() {.*/\1/p' "$0" | grep -vxE 'openmpi|submit|gone|pending|begin_again|dies|dies_with_its_records|Snakemake')
+    # Half of all that would be installed, so only where it is there.
+    if command -v snakemake >/dev/null; then tests+=(Snakemake); else say 'no snakemake here, so that is not tried'; fi
+fi
 for test in "${tests[@]}"; do check "$test"; done
 conclude

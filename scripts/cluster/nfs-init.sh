@@ -3,7 +3,7 @@
 # each with a network, a client and a name of its own, in one kernel without any outer network. Then
 # shared.sh runs on the two, for NFS 3 and 4.2. The root is the host's, so nothing may be written but
 # to the file systems in memory that are mounted here.
-#   from the kernel's command line: here=SCRIPTS work=FOLDER-ON-THE-HOST
+#   from the kernel's command line: here=SCRIPTS work=FOLDER-ON-THE-HOST tests=TEST,...
 export PATH=$work/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/run
 mount -t proc proc /proc
 mount -t sysfs sys /sys
@@ -51,7 +51,7 @@ mount_node() {
 }
 for version in 3 4.2; do
     if mount_node a 1 $version && mount_node b 2 $version; then
-        bash "$here/shared.sh" "NFS $version" nfs "$work/expected" && echo "uml: NFS $version is right"
+        bash "$here/shared.sh" "NFS $version" nfs "$work/expected" ${tests//,/ } && echo "uml: NFS $version is right"
     fi
     umount /mnt/a /mnt/b
     rm -rf /mnt/server/*

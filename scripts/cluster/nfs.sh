@@ -2,7 +2,7 @@
 # One cube made by two nodes on a shared file system: on two FUSE mounts of a folder, and on two real
 # NFS clients in a user-mode Linux, which needs no privileges, no modules and no network of the host.
 # Where that cannot run, this says so, and the FUSE mounts are all that was tried.
-#   nfs.sh                      MMCONV: the binary (default: a release build)
+#   nfs.sh [TEST...]     MMCONV: the binary (default: a release build)
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/common.sh"
@@ -10,6 +10,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 PATH=$PATH:/usr/sbin:/sbin
 need linux.uml user-mode-linux rpc.nfsd nfs-kernel-server modprobe kmod ip iproute2 bindfs bindfs fusermount3 fuse3 python3 python3
 
+tests=$(IFS=,; echo "$*")
 work=$(mktemp -d "${TMPDIR:-/tmp}/mmconv-nfs.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 find_mmconv
@@ -21,7 +22,7 @@ ln -s /usr/lib/uml/modules "$work/modules/lib/modules"
 on_nfs() {
     local log=$work/uml.log
     timeout -k 5 150 linux.uml mem=768M rootfstype=hostfs rootflags=/ rw quiet con=null con0=null,fd:1 con1=null ssl=null \
-        umid="mmconv$$" init="$here/nfs-init.sh" here="$here" work="$work" </dev/null >"$log" 2>&1
+        umid="mmconv$$" init="$here/nfs-init.sh" here="$here" work="$work" tests="$tests" </dev/null >"$log" 2>&1
     grep -aE '^(==|ok|FAILED|  *\||uml:)' "$log"
     grep -aq 'uml: NFS 3 is right' "$log" && grep -aq 'uml: NFS 4.2 is right' "$log" && return
     tail -n 15 "$log" >&2
@@ -35,8 +36,8 @@ on_fuse() {
     unshare --mount bash -c '
         mount -t tmpfs tmpfs /mnt && mkdir /mnt/server /mnt/a /mnt/b /mnt/data &&
             bindfs /mnt/server /mnt/a && bindfs /mnt/server /mnt/b || exit 1
-        bash "$0/shared.sh" "two FUSE mounts" fuse "$1"; status=$?
-        umount /mnt/a /mnt/b; exit $status' "$here" "$work/expected"
+        bash "$0/shared.sh" "two FUSE mounts" fuse "$@"; status=$?
+        umount /mnt/a /mnt/b; exit $status' "$here" "$work/expected" ${tests//,/ }
 }
 
 status=0

@@ -1,6 +1,8 @@
+# shellcheck shell=bash
 # Sourced by the suites beside it: a folder for each test, a line for each result, and what an output
 # has to be compared with. A test is a function; it fails where one of its commands fails. Every
-# command is given the same words in its own folder, so that HISTORY is the same too.
+# command is given the same words in its own folder, so that HISTORY is the same too; --quiet only where
+# another command has begun the work.
 
 passed=0 failed=0
 
@@ -23,14 +25,16 @@ make_expected() {
     expected=$work/expected
     mkdir -p "$expected"
     python3 "$(dirname "$0")/cube.py" "$expected/cube.fits"
-    (cd "$expected" && mmconv smooth cube.fits --output out.fits --quiet >/dev/null)
+    # It is part of the job, and not every file system keeps parts of a second.
+    touch -d '2026-01-01 12:00 UTC' "$expected/cube.fits"
+    (cd "$expected" && mmconv smooth cube.fits --output out.fits >/dev/null 2>&1)
 }
 
 # Runs the function in a folder with the cube, and says how it went. Its output is shown if it fails.
 check() {
     local name=$1 begun=$EPOCHREALTIME status=0
     mkdir -p "$work/$name"
-    cp "$expected/cube.fits" "$work/$name"
+    cp -p "$expected/cube.fits" "$work/$name"
     (
         set -eE
         trap 'echo "line $LINENO: $BASH_COMMAND" >&2' ERR
@@ -85,4 +89,18 @@ says() {
     shift
     text=$("$@" 2>&1) || true
     [[ $text == *"$words"* ]] || { echo "not said: $words"; echo "$text"; return 1; }
+}
+
+# Whether the command that is struck with SIGSTOP in this folder has been stopped. (That it is traced and
+# not running may also mean that it is at any other system call.)
+asleep() { grep -q 'stopped by SIGSTOP' struck.log 2>/dev/null; }
+
+# Waits until the command succeeds, for twenty seconds.
+until_so() {
+    for _ in $(seq 400); do
+        "$@" && return
+        sleep 0.05
+    done
+    echo "in vain: $*"
+    return 1
 }

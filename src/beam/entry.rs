@@ -8,6 +8,10 @@ use super::{Beam, BeamNote};
 /// that RACS-tools and fitscube write for a blank channel, 1.2e-38, is below it in every unit.
 const LEAST_ARCSEC: f64 = 1e-12;
 
+/// Nothing is wider than the whole sky, 360°: such an axis is as good as an infinite one, and its
+/// square may be beyond a double.
+const SKY_ARCSEC: f64 = 360.0 * 3600.0;
+
 /// The beams of a source, with remarks: one a channel, or one a plane.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Entries {
@@ -31,7 +35,8 @@ impl Reader {
         }
     }
 
-    /// The beam of an entry; `None` for a blank one: not finite, or an axis under the floor.
+    /// The beam of an entry; `None` for a blank one: not finite, an axis under the floor, or one
+    /// wider than the sky.
     ///
     /// BMIN above BMAJ is a slip of names (known from programs that copy AIPS history), so the
     /// values change places and the angle stays.
@@ -45,7 +50,8 @@ impl Reader {
         .ok()?;
         // `max` and `min` pass over a NaN.
         let whole = bmaj_arcsec.is_finite() && bmin_arcsec.is_finite();
-        let usable = whole && beam.is_usable(self.floor_arcsec);
+        let fits = beam.bmaj_arcsec() <= SKY_ARCSEC;
+        let usable = whole && fits && beam.is_usable(self.floor_arcsec);
         self.swapped += u64::from(swapped && usable);
         usable.then_some(beam)
     }
@@ -63,6 +69,17 @@ impl Reader {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_is_wider_than_the_sky() {
+        let mut reader = Reader::new(1e-3);
+        assert!(reader.beam(SKY_ARCSEC, SKY_ARCSEC, 0.0).is_some());
+        for wide in [SKY_ARCSEC * 1.001, 1e100, f64::MAX] {
+            assert_eq!(reader.beam(wide, 10.0, 0.0), None);
+            assert_eq!(reader.beam(10.0, wide, 0.0), None);
+        }
+        assert_eq!(reader.note(&BeamSource::Header), None);
+    }
 
     #[test]
     fn four_ways_to_be_blank() {

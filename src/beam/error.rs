@@ -286,6 +286,14 @@ impl BeamError {
                 rows,
                 channels,
                 missing,
+            } if rows > channels => write!(
+                f,
+                "{rows} rows for {channels} channels; one for each channel is needed"
+            ),
+            Self::LogRows {
+                rows,
+                channels,
+                missing,
             } => write!(
                 f,
                 "{rows} rows for {channels} channels, counted from 0: channel {missing} has none"

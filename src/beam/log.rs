@@ -8,6 +8,8 @@
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{self, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 
 use super::entry::{Entries, Reader};
@@ -21,6 +23,12 @@ use columns::{Columns, fields};
 
 /// The first line of a log that [`render`] writes.
 const HEADER: &str = "# Channel BMAJ[arcsec] BMIN[arcsec] BPA[deg]\n";
+
+/// A log has some fifty bytes a channel; a longer file is not read into memory.
+const LONGEST_BYTES: u64 = 16 << 20;
+
+/// So many rows more than channels are kept to say which of them is wrong.
+const TOO_MANY_ROWS: u64 = 1000;
 
 /// The beams of a log, one a channel, with remarks.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -37,7 +45,7 @@ pub struct LogBeams {
 /// [`BeamError::InLog`] round whatever is wrong with it, [`BeamError::LogUnreadable`] where the
 /// file cannot be read as text.
 pub fn read(path: &Path, channels: Option<u64>, floor_arcsec: f64) -> Result<LogBeams, BeamError> {
-    let text = std::fs::read_to_string(path).map_err(|source| BeamError::LogUnreadable {
+    let text = text_of(path).map_err(|source| BeamError::LogUnreadable {
         path: path.to_owned(),
         source,
     })?;
@@ -46,6 +54,18 @@ pub fn read(path: &Path, channels: Option<u64>, floor_arcsec: f64) -> Result<Log
         path: path.to_owned(),
         error: Box::new(error),
     })
+}
+
+/// The text of a file that is not too long to be a log.
+fn text_of(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    let file = File::open(path)?.take(LONGEST_BYTES + 1);
+    BufReader::new(file).read_to_string(&mut text)?;
+    if text.len() as u64 > LONGEST_BYTES {
+        let told = format!("it has more than {LONGEST_BYTES} bytes, which no beam log has");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, told));
+    }
+    Ok(text)
 }
 
 /// The beams of the text of a log, placed by its channel column, which counts from 0.
@@ -74,8 +94,17 @@ fn parse_as(
     let columns = Columns::of(text)?;
     let mut reader = Reader::new(floor_arcsec);
     let mut rows = Vec::new();
-    for (line, text) in columns::rows(text) {
-        rows.push(row(line, text, &columns, &mut reader)?);
+    for (line, row_text) in columns::rows(text) {
+        if let Some(channels) =
+            channels.filter(|count| rows.len() as u64 > count.saturating_add(TOO_MANY_ROWS))
+        {
+            return Err(BeamError::LogRows {
+                rows: columns::rows(text).count() as u64,
+                channels,
+                missing: channels,
+            });
+        }
+        rows.push(row(line, row_text, &columns, &mut reader)?);
     }
     let mut notes = Vec::from_iter(reader.note(source));
     if columns.channel.is_none() {

@@ -155,8 +155,11 @@ impl fmt::Display for Beam {
 
 fn shown(value: f64) -> String {
     let magnitude = value.abs().log10().floor();
+    if value == 0.0 {
+        return String::from("0");
+    }
     if !(-9.0..=9.0).contains(&magnitude) {
-        return value.to_string();
+        return format!("{value:e}");
     }
     // Between 0 and 15, as the magnitude has just been checked.
     let decimals = (6.0 - magnitude).max(0.0) as usize;
@@ -179,10 +182,7 @@ mod tests {
             shown(16.15401872563846, 0.0513550814, -39.726262666),
             "16.15402\" x 0.05135508\" at -39.72626 deg"
         );
-        assert_eq!(
-            shown(1e20, 1e-20, 0.0),
-            "100000000000000000000\" x 0.00000000000000000001\" at 0 deg"
-        );
+        assert_eq!(shown(1e20, 1e-20, 0.0), "1e20\" x 1e-20\" at 0 deg");
         assert_eq!(shown(5.0, 5.0, 77.0), "5\" x 5\" at 0 deg");
     }
 }

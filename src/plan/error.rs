@@ -62,6 +62,8 @@ pub enum PlanError {
     },
     /// The kernel is wider than any transform could be.
     KernelTooWide {
+        /// Whether the target was the user's own, rather than what the beams have in common.
+        asked_for: bool,
         /// Its width along one axis, px.
         fwhm_px: f64,
         /// The image's length along it, px.
@@ -81,6 +83,15 @@ pub enum PlanError {
         exact: bool,
         /// How much of that could lie in a file; `None` if it does already, or nothing could.
         scratch_bytes: Option<u64>,
+    },
+    /// The memory allowed does not even hold what the headers say.
+    Headers {
+        /// Whether the limit is the user's own, rather than what the machine has.
+        asked_for: bool,
+        /// What was allowed, bytes.
+        allowed_bytes: u64,
+        /// How long the headers of all files may be then, bytes.
+        limit_bytes: u64,
     },
     /// The memory allowed does not even hold what is known of the planes.
     Known {
@@ -108,10 +119,16 @@ impl PlanError {
             } | Self::Known {
                 asked_for: true,
                 ..
+            } | Self::Headers {
+                asked_for: true,
+                ..
             } | Self::Unreachable { .. }
                 | Self::Common { .. }
                 | Self::RefChannel { .. }
-                | Self::KernelTooWide { .. }
+                | Self::KernelTooWide {
+                    asked_for: true,
+                    ..
+                }
         )
     }
 }
@@ -163,7 +180,9 @@ impl fmt::Display for PlanError {
                 "there is no channel {asked} to take as reference; channels are 0 to {}",
                 channels.saturating_sub(1)
             ),
-            Self::KernelTooWide { fwhm_px, length } => write!(
+            Self::KernelTooWide {
+                fwhm_px, length, ..
+            } => write!(
                 f,
                 "a kernel of {fwhm_px:.3e} px beside an image of {length} px is wider than any \
                  transform can be"
@@ -171,6 +190,16 @@ impl fmt::Display for PlanError {
             Self::TooLarge => write!(f, "the output would be larger than 64-bit offsets allow"),
             Self::Memory { .. } => self.write_lane(f),
             Self::Known { .. } => self.write_known(f),
+            Self::Headers {
+                asked_for,
+                allowed_bytes,
+                limit_bytes,
+            } => write!(
+                f,
+                "the headers have more than {limit_bytes} bytes, and {allowed_bytes} bytes of \
+                 memory have no room for more{}",
+                if *asked_for { "; raise --memory" } else { "" }
+            ),
         }
     }
 }

@@ -380,6 +380,7 @@ impl Planner<'_> {
     fn grid(&self, kernel: &PixelCovariance) -> Result<Grid, PlanError> {
         let (nx, ny) = (self.facts.nx, self.facts.ny);
         let too_wide = || PlanError::KernelTooWide {
+            asked_for: !matches!(self.spec.target, TargetChoice::Common(_)),
             fwhm_px: kernel.marginal_fwhm_x_px().max(kernel.marginal_fwhm_y_px()),
             length: nx.max(ny),
         };

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use fits_layout::{Cube, Hdu, Header, checksum};
+use fits_layout::{Cube, Hdu, Header, LayoutError, checksum};
 
 use crate::beam::source::BeamFrom;
 use crate::beam::{Beam, log};
@@ -20,6 +20,7 @@ use crate::plan::{
 };
 use crate::run::earlier::{self, Earlier};
 use crate::run::parts::{beamlog, network_note, parts, scratch, table_bytes};
+use crate::run::tuning::HELD_BY_HEADERS;
 use crate::run::{Job as Work, Recovery, Request, Sharing, Stop, history, job, machine};
 
 /// One file, ready to be worked on.
@@ -66,7 +67,7 @@ impl Prepared {
     /// Whether its work may begin; a file that is only skipped has none.
     pub fn may_begin(&self) -> Result<(), Error> {
         if self.stop.is_asked() && !self.plan.facts.skipped {
-            return Err(self.interrupted(self.plan.facts.planes));
+            return Err(self.interrupted(0, self.plan.facts.planes));
         }
         Ok(())
     }
@@ -83,13 +84,10 @@ impl Prepared {
         Error::new(path, stage)
     }
 
-    /// That the work was stopped with so many planes missing.
-    pub fn interrupted(&self, missing: u64) -> Error {
+    /// That the work was stopped with so many of the planes to make stored.
+    pub fn interrupted(&self, stored: u64, planes: u64) -> Error {
         let facts = &self.plan.facts;
-        let interrupted = Interrupted {
-            stored: facts.planes.saturating_sub(missing),
-            planes: facts.planes,
-        };
+        let interrupted = Interrupted { stored, planes };
         Error::new(&facts.input, interrupted.into())
     }
 }
@@ -99,6 +97,8 @@ impl Prepared {
 struct Context<'a> {
     request: &'a Request,
     backend: &'a dyn Backend,
+    /// The target that is asked for.
+    asked: &'a str,
     held_bytes: u64,
 }
 
@@ -174,9 +174,11 @@ pub fn prepare(request: &Request) -> Result<Work, Error> {
         let skipped = exists && request.naming.existing == Existing::Skip;
         facts.push(find_facts(image, output, skipped, &request.spec)?);
     }
-    let wanted = match earlier::targets(&earlier) {
+    let wanted = wanted(request, floor_arcsec(&facts))?;
+    let asked = job::asked(request, &wanted, &facts);
+    let wanted = match earlier::targets(&earlier, &asked) {
         Some(targets) => Wanted::Given(targets),
-        None => wanted(&request.spec, floor_arcsec(&facts))?,
+        None => wanted,
     };
     let targets = targets(&facts, &request.spec, &wanted)
         .map_err(|(file, error)| plan_error(&request.inputs, file, error))?;
@@ -184,6 +186,7 @@ pub fn prepare(request: &Request) -> Result<Work, Error> {
     let context = Context {
         request,
         backend: &*backend,
+        asked: &asked,
         held_bytes,
     };
     let mut prepared = Vec::with_capacity(images.len());
@@ -228,12 +231,35 @@ fn output_names(request: &Request) -> Result<Vec<PathBuf>, Error> {
     Ok(outputs)
 }
 
+/// Opens every input; headers that the memory has no room for are refused before they are kept.
 fn open_all(request: &Request) -> Result<Vec<Image>, Error> {
-    request
-        .inputs
-        .iter()
-        .map(|input| Image::open(input, &request.spec.hdu))
-        .collect()
+    let mut left_bytes = request.resources.header_bytes();
+    let mut images = Vec::with_capacity(request.inputs.len());
+    for input in &request.inputs {
+        let image = open(request, input, &request.spec.hdu, left_bytes)?;
+        left_bytes = left_bytes.saturating_sub(header_bytes(&image));
+        images.push(image);
+    }
+    Ok(images)
+}
+
+fn open(
+    request: &Request,
+    path: &Path,
+    choice: &HduChoice,
+    limit_bytes: u64,
+) -> Result<Image, Error> {
+    Image::open_within(path, choice, limit_bytes).map_err(|stage| match stage {
+        Stage::Layout(LayoutError::HeadersTooLong { .. }) => {
+            Error::new(path, request.resources.headers_refused().into())
+        }
+        stage => Error::new(path, stage),
+    })
+}
+
+fn header_bytes(image: &Image) -> u64 {
+    let headers = image.layout().hdus.iter().map(Hdu::header_range);
+    headers.map(|range| range.end - range.start).sum()
 }
 
 /// Refuses outputs that would destroy something; tells for each whether it exists.
@@ -338,14 +364,14 @@ fn floor_arcsec(facts: &[Facts]) -> f64 {
 }
 
 /// What the planes are brought to; the beams of another file, FITS or beam log, are read.
-fn wanted(spec: &Spec, floor_arcsec: f64) -> Result<Wanted, Error> {
-    let path = match &spec.target {
+fn wanted(request: &Request, floor_arcsec: f64) -> Result<Wanted, Error> {
+    let path = match &request.spec.target {
         TargetChoice::Common(mode) => return Ok(Wanted::Common(*mode)),
         TargetChoice::Beam(beam) => return Ok(Wanted::Given(Targets::One(*beam))),
         TargetChoice::From(path) => path,
     };
     let beams = if is_fits(path)? {
-        fits_targets(path)?
+        fits_targets(request, path)?
     } else {
         let log = log::read(path, None, floor_arcsec);
         log.map_err(|error| Error::new(path, error.into()))?.beams
@@ -359,8 +385,9 @@ fn is_fits(path: &Path) -> Result<bool, Error> {
     Ok(source.bytes().starts_with(b"SIMPLE"))
 }
 
-fn fits_targets(path: &Path) -> Result<Vec<Option<Beam>>, Error> {
-    let image = Image::open(path, &HduChoice::FirstImage)?;
+fn fits_targets(request: &Request, path: &Path) -> Result<Vec<Option<Beam>>, Error> {
+    let limit_bytes = request.resources.header_bytes();
+    let image = open(request, path, &HduChoice::FirstImage, limit_bytes)?;
     let resolved = image.beams(BeamFrom::Auto, None)?;
     let stokes = usize::try_from(image.axes().stokes_count())
         .unwrap_or(usize::MAX)
@@ -407,11 +434,12 @@ fn hold(request: &Request, images: &[Image]) -> Result<u64, Error> {
 /// journal.
 fn held_bytes(image: &Image) -> u64 {
     const BESIDE_TASKS: u64 = 192;
-    let headers = image.layout().hdus.iter().map(Hdu::header_range);
-    let headers: u64 = headers.map(|range| range.end - range.start).sum();
+    let headers = header_bytes(image);
     let plane = (size_of::<Task>() + size_of::<PlaneKind>()) as u64 + BESIDE_TASKS;
     let planes = image.cube().planes().saturating_mul(plane);
-    headers.saturating_mul(3).saturating_add(planes)
+    headers
+        .saturating_mul(HELD_BY_HEADERS)
+        .saturating_add(planes)
 }
 
 fn plan_file(
@@ -442,7 +470,8 @@ impl Context<'_> {
         resources
             .tune(&mut plan, self.backend, self.held_bytes)
             .map_err(|e| failed(e.into()))?;
-        let job = self.job(&image, &plan, earlier.map(|earlier| &earlier.job));
+        let mut job = self.job(&image, &plan, earlier.map(|earlier| &earlier.job));
+        self.add_header(&image, &plan, &mut job).map_err(failed)?;
         let output = plan.facts.output.clone();
         let refused = |stage: Stage| Error::new(&output, stage);
         if !plan.facts.skipped {
@@ -466,7 +495,15 @@ impl Context<'_> {
 
     fn job(&self, image: &Image, plan: &FilePlan, earlier: Option<&Job>) -> Job {
         let backend = (self.backend.name(), self.backend.arithmetic());
-        job::describe(self.request, image, plan, backend, earlier)
+        job::describe(self.request, image, plan, backend, (self.asked, earlier))
+    }
+
+    /// What the output says of itself but for its HISTORY, which names the job.
+    fn add_header(&self, image: &Image, plan: &FilePlan, job: &mut Job) -> Result<(), Stage> {
+        let header = self.edited_header(image, plan, &[])?.render();
+        let table = table_bytes(image, plan)?.unwrap_or_default();
+        job.set("header", job::hash(&[header, table].concat()));
+        Ok(())
     }
 
     /// Whether the output is there already and may be left as it is, having been made by this very
@@ -492,7 +529,8 @@ impl Context<'_> {
     fn lay_out(&self, image: Image, mut plan: FilePlan, mut job: Job) -> Result<Prepared, Stage> {
         let request = self.request;
         let table = table_bytes(&image, &plan)?;
-        let header = self.edited_header(&image, &plan, &job)?;
+        let history = history::lines(request, &plan, &job, self.backend.name());
+        let header = self.edited_header(&image, &plan, &history)?;
         let axes = image.cube().axes().to_vec();
         let relative = Cube::new(plan.precision.bitpix(), &axes, 0)?;
         let header_bytes = header.render().len() as u64;
@@ -528,7 +566,12 @@ impl Context<'_> {
         })
     }
 
-    fn edited_header(&self, image: &Image, plan: &FilePlan, job: &Job) -> Result<Header, Stage> {
+    fn edited_header(
+        &self,
+        image: &Image,
+        plan: &FilePlan,
+        history: &[String],
+    ) -> Result<Header, Stage> {
         let request = self.request;
         let crpix_channel = image.axes().reference_channel();
         let stored = plan.stored_by_channel();
@@ -540,7 +583,7 @@ impl Context<'_> {
             table_channel: reference
                 .map(|(channel, _)| channel)
                 .filter(|_| per_channel),
-            history: &history::lines(request, plan, job, self.backend.name()),
+            history,
         };
         let header = edit
             .apply(image.header())

@@ -26,8 +26,12 @@ const PROCESS_BYTES: u64 = (1 << 20) + (96 << 10);
 /// What a thread takes: the pages of its stack that are touched, and its allocator's.
 const THREAD_BYTES: u64 = 64 << 10;
 
-/// Transforms whose tables take no more than this are planned at once, so that a refusal can say
-/// exactly what is needed.
+/// What is kept in memory of a byte of a header at most: as read and as it will be, each with where
+/// every keyword stands, and once rendered. Where all keywords differ that is 2.5 times the cards.
+pub(super) const HELD_BY_HEADERS: u64 = 6;
+
+/// Transforms whose tables take no more than this, and no more than a quarter of what is allowed,
+/// are planned at once, so that a refusal can say exactly what is needed.
 const SMALL_TABLES_BYTES: u64 = 64 << 20;
 
 /// As long as a thread's share of the lanes is below this, each thread has a plane of its own;
@@ -57,6 +61,20 @@ impl Resources {
     fn ceiling_bytes(&self) -> u64 {
         self.memory_bytes
             .unwrap_or_else(|| machine::memory_bytes() / 5 * 4)
+    }
+
+    /// How long the headers of all files may be so that what is kept of them has room, bytes.
+    pub(super) fn header_bytes(&self) -> u64 {
+        self.ceiling_bytes() / HELD_BY_HEADERS
+    }
+
+    /// The refusal of longer ones.
+    pub(super) fn headers_refused(&self) -> PlanError {
+        PlanError::Headers {
+            asked_for: self.memory_bytes.is_some(),
+            allowed_bytes: self.ceiling_bytes(),
+            limit_bytes: self.header_bytes(),
+        }
     }
 
     /// Refuses `held_bytes` for what is known of `planes` planes and their files where they are
@@ -234,7 +252,8 @@ impl<'a> Tuning<'a> {
         let lane = self.backend.least_lane_bytes(&self.workload);
         let lent = resources.scratch.as_ref().map_or(0, |_| spectra);
         let least_bytes = sum([self.fixed_bytes, lane.saturating_sub(lent)]);
-        if self.table_bytes <= SMALL_TABLES_BYTES || least_bytes <= resources.ceiling_bytes() {
+        let small = SMALL_TABLES_BYTES.min(resources.ceiling_bytes() / 4);
+        if self.table_bytes <= small || least_bytes <= resources.ceiling_bytes() {
             return Ok(());
         }
         Err(PlanError::Memory {

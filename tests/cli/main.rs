@@ -9,6 +9,7 @@
 
 mod demo;
 mod harness;
+mod rank;
 mod reading;
 mod shell;
 mod signals;

@@ -232,9 +232,11 @@ fn wait(child: &mut Child) -> (std::process::ExitStatus, u64) {
     }
 }
 
-/// `RssAnon` of a process (proc_pid_status(5)).
+/// `RssAnon` of a process (proc_pid_status(5)). Until it is the command it may still be seen with
+/// the memory of this one, which it was started from.
 fn anonymous_bytes(process: u32) -> Option<u64> {
     let text = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    text.lines().find(|line| *line == "Name:\tmmconv")?;
     let line = text.lines().find(|line| line.starts_with("RssAnon:"))?;
     let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
     Some(kib * 1024)

@@ -41,7 +41,9 @@ pub(super) fn single(keyword: &str, value: &Value, comment: Comment) -> Result<C
     assemble(keyword, prefix, &text, comment.bytes(keyword)?)
 }
 
-/// As many cards as it takes: a long string goes on in CONTINUE cards (FITS 4.0, 4.2.1.2).
+/// As many cards as it takes: a long string goes on in CONTINUE cards (FITS 4.0, 4.2.1.2). One that
+/// ends with an ampersand is closed by an empty one, lest a CONTINUE card that comes after it by
+/// chance be taken for its own.
 pub(crate) fn cards(
     keyword: &str,
     value: &Value,
@@ -53,10 +55,14 @@ pub(crate) fn cards(
     let first = prefix(keyword)?;
     // a HIERARCH name takes room from its string, which then must fit one card
     let fits = first.len() != VALUE_COLUMN || quoted_len(text) <= TEXT_BYTES;
-    if fits {
+    let open = text.trim_end_matches(' ').ends_with('&');
+    if fits && !open {
         return Ok(vec![single(keyword, value, comment)?]);
     }
-    let parts = parts(printable(keyword, text)?);
+    let mut parts = parts(printable(keyword, text)?);
+    if open {
+        parts.push(String::new());
+    }
     let last = parts.len().saturating_sub(1);
     let comment = comment.bytes(keyword)?;
     let mut cards = Vec::with_capacity(parts.len());

@@ -134,10 +134,15 @@ impl Hdu {
     }
 
     /// Reads the HDU that begins at `start` and must end within `bytes`.
-    fn parse(bytes: &[u8], start: u64, index: usize) -> Result<Self, LayoutError> {
+    fn parse(
+        bytes: &[u8],
+        start: u64,
+        index: usize,
+        limit_bytes: u64,
+    ) -> Result<Self, LayoutError> {
         let from = usize::try_from(start).ok();
         let rest = from.and_then(|from| bytes.get(from..)).unwrap_or_default();
-        let (header, span_bytes) = Header::parse(rest, start)?;
+        let (header, span_bytes) = Header::parse_within(rest, start, limit_bytes)?;
         let sizes = Sizes::of(&header, index == 0)?;
         let file_bytes = bytes.len() as u64;
         let data_range = sizes.data_range(start, span_bytes, file_bytes)?;
@@ -196,11 +201,29 @@ impl Layout {
     /// its HDU ends; [`LayoutError::TruncatedData`] if the file ends before its data. A last data
     /// unit without its padding is accepted, and so is anything after the last HDU.
     pub fn parse(bytes: &[u8]) -> Result<Self, LayoutError> {
+        Self::parse_within(bytes, u64::MAX)
+    }
+
+    /// The same for headers of up to `limit_bytes` together: what is known of them takes up to
+    /// three times as much memory, and a hostile file may hold nothing but headers.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse), and [`LayoutError::HeadersTooLong`].
+    pub fn parse_within(bytes: &[u8], limit_bytes: u64) -> Result<Self, LayoutError> {
         check_start(bytes)?;
         let mut hdus = Vec::new();
         let mut start = 0_u64;
+        let mut left_bytes = limit_bytes;
         loop {
-            let hdu = Hdu::parse(bytes, start, hdus.len())?;
+            let hdu =
+                Hdu::parse(bytes, start, hdus.len(), left_bytes).map_err(|error| match error {
+                    LayoutError::HeadersTooLong { offset, .. } => LayoutError::HeadersTooLong {
+                        offset,
+                        limit_bytes,
+                    },
+                    error => error,
+                })?;
+            left_bytes = left_bytes.saturating_sub(hdu.header_range.end.saturating_sub(start));
             start = hdu.padded_end();
             hdus.push(hdu);
             let rest = usize::try_from(start)

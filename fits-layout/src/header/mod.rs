@@ -54,6 +54,15 @@ impl Header {
     /// # Errors
     /// [`LayoutError::MissingEnd`] without an END card in `bytes` or their first 64 MB.
     pub fn parse(bytes: &[u8], offset: u64) -> Result<(Self, u64), LayoutError> {
+        Self::parse_within(bytes, offset, u64::MAX)
+    }
+
+    /// The same, refusing a header that spans more than `limit_bytes` before any card is kept.
+    pub(crate) fn parse_within(
+        bytes: &[u8],
+        offset: u64,
+        limit_bytes: u64,
+    ) -> Result<(Self, u64), LayoutError> {
         let searched = bytes.len().min(MAX_HEADER_BYTES);
         let missing = LayoutError::MissingEnd {
             offset,
@@ -67,6 +76,12 @@ impl Header {
         let end = count.saturating_mul(CARD_BYTES);
         let used = end.saturating_add(CARD_BYTES);
         let span = used.next_multiple_of(BLOCK_BYTES).min(bytes.len());
+        if span as u64 > limit_bytes {
+            return Err(LayoutError::HeadersTooLong {
+                offset,
+                limit_bytes,
+            });
+        }
         let (cards, _) = bytes
             .get(..end)
             .unwrap_or_default()
@@ -238,14 +253,9 @@ impl Header {
             Some((position, Value::Text(text))) => (position, text),
             Some((position, _)) => return Err(self.bad_card(position, "a quoted string")),
         };
-        for card in self.cards.iter().skip(position.saturating_add(1)) {
-            match card.continued_text() {
-                Some(more) if text.ends_with('&') => {
-                    text.pop();
-                    text.push_str(&more);
-                }
-                _ => break,
-            }
+        for more in self.continued(position, &text) {
+            text.pop();
+            text.push_str(&more);
         }
         text.truncate(text.trim_end_matches(' ').len());
         Ok(Some(text))
@@ -253,18 +263,26 @@ impl Header {
 
     /// How many CONTINUE cards belong to the card at `position`.
     fn trail(&self, position: usize) -> usize {
-        let Some(Ok(Value::Text(mut text))) = self.cards.get(position).map(Card::value) else {
-            return 0;
-        };
-        let mut trail = 0_usize;
-        for card in self.cards.iter().skip(position.saturating_add(1)) {
-            match card.continued_text() {
-                Some(more) if text.ends_with('&') => text = more,
-                _ => break,
-            }
-            trail = trail.saturating_add(1);
+        match self.cards.get(position).map(Card::value) {
+            Some(Ok(Value::Text(text))) => self.continued(position, &text).count(),
+            _ => 0,
         }
-        trail
+    }
+
+    /// The strings of the CONTINUE cards that belong to the card at `position`, whose own string is
+    /// `first`: each follows one that ends with an ampersand, which is no part of it.
+    fn continued<'a>(
+        &'a self,
+        position: usize,
+        first: &str,
+    ) -> impl Iterator<Item = String> + use<'a> {
+        let mut goes_on = first.ends_with('&');
+        let after = self.cards.iter().skip(position.saturating_add(1));
+        after.map_while(move |card| {
+            let more = card.continued_text().filter(|_| goes_on)?;
+            goes_on = more.ends_with('&');
+            Some(more)
+        })
     }
 
     /// The header as whole blocks, END and blanks after it included; the very bytes that were

@@ -144,6 +144,11 @@ fn exercise_edits(header: &Header) {
     let (again, span_bytes) = Header::parse(&rendered, 0).expect("a rendered header has END");
     assert_eq!(span_bytes, rendered.len() as u64);
     assert_eq!(again.cards(), edited.cards());
+    assert_eq!(
+        again.render(),
+        rendered,
+        "what was rendered renders as it is"
+    );
 }
 
 /// Sets, removes or inserts, and checks that it took.

@@ -7,6 +7,7 @@
 )]
 #![allow(clippy::print_stdout, reason = "a test that cannot run says so")]
 
+pub mod edits;
 pub mod exercise;
 
 use std::path::{Path, PathBuf};

@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Sharing one cube among processes and machines, with the real things: launchers.sh beside nfs.sh, at
+# the same time, since the one mostly waits. Installs what is missing.
+#   MMCONV: the binary (default: a release build)
+set -uo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/common.sh"
+"$here/packages.sh" || exit 1
+if [ -z "${MMCONV:-}" ]; then
+    cd "$here/../.." || exit
+    cargo build --release || exit 1
+    MMCONV=${CARGO_TARGET_DIR:-target}/release/mmconv
+fi
+MMCONV=$(realpath "$MMCONV")
+export MMCONV
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+"$here/nfs.sh" >"$log" 2>&1 &
+nfs=$!
+"$here/launchers.sh"
+launchers=$?
+wait $nfs
+nfs=$?
+cat "$log"
+[ $launchers = 0 ] && [ $nfs = 0 ]

@@ -1,0 +1,8 @@
+//! A byte of channels and Stokes, then cards as lines.
+#![no_main]
+#![allow(dead_code, reason = "each target uses one of the checks")]
+
+#[path = "../../hostile/readers.rs"]
+mod readers;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| readers::beam_cards(bytes));
