@@ -294,7 +294,10 @@ impl Stage {
             ) => Blame::Machine,
             Self::Plan(_) => Blame::Input,
             Self::Output(error) => error.blame(),
-            Self::Journal(JournalError::Incomplete { .. }) => Blame::Incomplete,
+            Self::Journal(JournalError::Input { .. }) => Blame::Input,
+            Self::Journal(JournalError::Incomplete { .. } | JournalError::Taken) => {
+                Blame::Incomplete
+            }
             Self::Journal(JournalError::Mismatch { .. }) => Blame::Mismatch,
             Self::Journal(error) if error.is_request() => Blame::Request,
             Self::Journal(_) => Blame::Machine,
@@ -312,9 +315,10 @@ fn map_blame(error: &MapError) -> Blame {
         MapError::Open { source } if source.kind() == ErrorKind::NotFound => Blame::Input,
         MapError::NotAFile | MapError::Read { .. } => Blame::Input,
         changed if changed.is_changed_input() => Blame::Input,
-        MapError::Locked | MapError::NoScratch { .. } | MapError::ScratchNoFolder { .. } => {
-            Blame::Request
-        }
+        MapError::Locked
+        | MapError::Linked
+        | MapError::NoScratch { .. }
+        | MapError::ScratchNoFolder { .. } => Blame::Request,
         MapError::Range { .. } => Blame::Bug,
         _ => Blame::Machine,
     }

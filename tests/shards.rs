@@ -282,7 +282,16 @@ fn one_process_and_several_do_not_go_on_with_each_other() {
     let scene = Scene::new();
     scene.smooth(&["--shard", "0/2"]);
     let ran = scene.share(&[]).output().unwrap();
-    fails(&ran, 2, "made by: several there, one process now");
+    fails(&ran, 2, "several processes share");
+    let ran = scene.share(&["--restart"]).output().unwrap();
+    fails(&ran, 2, "several processes share");
+    for other in [["--bmaj", "31"], ["--nan", "racs"]] {
+        let ran = scene
+            .share(&[&["--shard", "1/2"][..], &other].concat())
+            .output()
+            .unwrap();
+        fails(&ran, 2, "there, ");
+    }
     let ran = scene
         .share(&["--shard", "1/2", "--edge", "wrap"])
         .output()
@@ -328,4 +337,45 @@ fn an_output_of_another_job_is_not_replaced_unless_that_is_said() {
     // Done is done, with or without the flag.
     scene.smooth(&["--shard", "0/2", "--overwrite"]);
     assert!(fs::read(scene.path("o.fits")).unwrap() == made);
+}
+
+#[test]
+fn an_input_that_was_changed_is_not_published() {
+    let scene = Scene::new();
+    for index in 0..2 {
+        scene.smooth(&["--shard", &format!("{index}/2"), "--no-finish"]);
+    }
+    let bytes = fs::read(scene.path("c.fits")).unwrap();
+    fs::write(scene.path("c.fits"), bytes).unwrap();
+    fails(&scene.mmconv(&["finish", "o.fits"]), 3, "was changed");
+    assert!(!scene.path("o.fits").exists());
+}
+
+#[test]
+fn many_that_do_the_same_at_once_replace_an_old_output_by_the_right_one() {
+    let scene = Scene::of(5, 3);
+    // HISTORY tells of the flag.
+    scene.smooth(&["--overwrite"]);
+    let reference = fs::read(scene.path("o.fits")).unwrap();
+    for round in 0..15 {
+        fs::write(scene.path("o.fits"), "old").unwrap();
+        let shares: Vec<Child> = (0..9)
+            .map(|number| {
+                std::thread::sleep(Duration::from_millis(round % 5 * 4));
+                let shard = format!("{}/3", number % 3);
+                scene
+                    .share(&["--shard", &shard, "--overwrite"])
+                    .spawn()
+                    .unwrap()
+            })
+            .collect();
+        for share in shares {
+            done(&share.wait_with_output().unwrap());
+        }
+        assert!(
+            fs::read(scene.path("o.fits")).unwrap() == reference,
+            "round {round}"
+        );
+        assert!(!scene.path("o.fits.part").exists(), "round {round}");
+    }
 }

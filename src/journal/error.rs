@@ -36,6 +36,27 @@ pub enum JournalError {
         /// The file.
         path: PathBuf,
     },
+    /// Something of somebody else's stands where the journals belong.
+    Foreign {
+        /// The folder, or what is in its place.
+        path: PathBuf,
+    },
+    /// Several processes share the unfinished work, which none of them may take away.
+    Shared {
+        /// Its folder.
+        folder: PathBuf,
+    },
+    /// The work was taken away while this process was at it.
+    Taken,
+    /// The input is not what the work was begun with.
+    Input {
+        /// The input.
+        path: String,
+        /// What was found.
+        found: String,
+        /// What it was.
+        begun: String,
+    },
     /// One process alone makes the output: the same command goes on, and publishes it.
     Alone,
     /// Nothing is under way, and there is no output.
@@ -81,6 +102,8 @@ impl JournalError {
             self,
             Self::NotAJob { .. }
                 | Self::OtherJob { .. }
+                | Self::Foreign { .. }
+                | Self::Shared { .. }
                 | Self::Alone
                 | Self::Nothing
                 | Self::Pages { .. }
@@ -99,6 +122,25 @@ impl fmt::Display for JournalError {
                 "{} is not a whole job file of this program; `mmconv clean` removes what is \
                  unfinished",
                 path.display()
+            ),
+            Self::Foreign { path } => write!(
+                f,
+                "{} is not this program's, or holds what is not; it is not touched",
+                path.display()
+            ),
+            Self::Shared { folder } => write!(
+                f,
+                "several processes share the unfinished work in {}; `mmconv clean` throws it away",
+                folder.display()
+            ),
+            Self::Taken => write!(
+                f,
+                "its unfinished work was taken away while this process was at it"
+            ),
+            Self::Input { path, found, begun } => write!(
+                f,
+                "the input {path} was changed since the work began: {found}, and was {begun}; \
+                 `mmconv clean` throws the work away"
             ),
             Self::Alone => write!(
                 f,

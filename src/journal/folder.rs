@@ -155,12 +155,17 @@ impl Folder {
         Writer::create(self.journals().join(unique(label)), opening)
     }
 
-    /// All that the journals say of `planes` planes. `boot` names the time since the machine's
-    /// last start, if that is known.
+    /// All that the journals of one piece of work say of `planes` planes. `boot` names the time since
+    /// the machine's last start, if that is known; `work` is what the journals' opening lines say.
     ///
     /// # Errors
     /// [`JournalError::Read`].
-    pub fn stored(&self, planes: u64, boot: Option<&str>) -> Result<Stored, JournalError> {
+    pub fn stored(
+        &self,
+        planes: u64,
+        boot: Option<&str>,
+        work: &str,
+    ) -> Result<Stored, JournalError> {
         let mut stored = Stored {
             planes: (0..planes).map(|_| Vec::new()).collect(),
             ..Stored::default()
@@ -169,6 +174,10 @@ impl Folder {
         for path in list(&self.journals())? {
             let Some(bytes) = read(&path)? else { continue };
             let (opening, records, torn) = contents(&bytes);
+            // A process that came late may have begun its journal in the folder of other work.
+            if opening.as_ref().is_some_and(|opening| opening.work != work) {
+                continue;
+            }
             stored.journals += 1;
             stored.torn += usize::from(torn);
             let trusted = opening.is_some_and(|opening| opening.is_trusted(boot));
@@ -199,18 +208,46 @@ impl Folder {
         match self.path.symlink_metadata() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             Err(error) => Err(read_error(&self.path, error)),
-            // The job first: what has none is nobody's.
-            Ok(_) => {
-                let _ = fs::remove_file(self.job_path());
-                match fs::remove_dir_all(&self.path) {
-                    Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                        Err(write_error(&self.path, error))
-                    }
-                    _ => Ok(()),
-                }
-            }
+            Ok(metadata) if metadata.is_dir() => self.remove_ours(),
+            Ok(_) => Err(self.foreign()),
         }
     }
+
+    /// Removes what this program makes. Anything else is somebody's, and then nothing is removed.
+    fn remove_ours(&self) -> Result<(), JournalError> {
+        let files = list(&self.path)?;
+        if !files.iter().all(|path| is_ours(path)) {
+            return Err(self.foreign());
+        }
+        let gone = |result: io::Result<()>| match result {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(write_error(&self.path, error))
+            }
+            _ => Ok(()),
+        };
+        // The job first: what has none is nobody's.
+        gone(fs::remove_file(self.job_path()))?;
+        gone(fs::remove_dir_all(self.journals()))?;
+        for path in files {
+            if path != self.journals() {
+                gone(fs::remove_file(path))?;
+            }
+        }
+        gone(fs::remove_dir(&self.path))
+    }
+
+    fn foreign(&self) -> JournalError {
+        JournalError::Foreign {
+            path: self.path.clone(),
+        }
+    }
+}
+
+/// Whether a file in the folder has a name that this program gives.
+fn is_ours(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let labels = ["job.", "rest.", "beamlog.", "log.", "done."];
+    name == "job" || name == "j" || labels.iter().any(|label| name.starts_with(label))
 }
 
 /// The opening line of a journal, its whole records, and whether something else follows.
@@ -340,7 +377,42 @@ mod tests {
         Opening {
             boot: Some(boot.to_owned()),
             durable,
+            work: String::new(),
         }
+    }
+
+    #[test]
+    fn journals_of_other_work_do_not_count() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = Folder::of(&place.path().join("out.fits"));
+        folder.begin(&job()).unwrap();
+        for (plane, work) in [(0, "a"), (1, "b"), (2, "")] {
+            let opening = Opening {
+                work: work.to_owned(),
+                ..opening("now", true)
+            };
+            let mut journal = folder.journal("x", &opening).unwrap();
+            journal.append(&record(plane), 1).unwrap();
+        }
+        for (work, missing) in [("a", [1, 2, 3, 4]), ("b", [0, 2, 3, 4]), ("", [0, 1, 3, 4])] {
+            assert_eq!(folder.stored(5, None, work).unwrap().missing(), missing);
+        }
+    }
+
+    #[test]
+    fn what_is_not_ours_is_not_removed() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = Folder::of(&place.path().join("out.fits"));
+        folder.begin(&job()).unwrap();
+        fs::write(folder.file("notes"), "precious").unwrap();
+        assert!(matches!(folder.remove(), Err(JournalError::Foreign { .. })));
+        assert_eq!(folder.job().unwrap(), Some(job()));
+        fs::remove_file(folder.file("notes")).unwrap();
+        folder.remove().unwrap();
+        let elsewhere = place.path().join("elsewhere");
+        fs::create_dir(&elsewhere).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, folder.path()).unwrap();
+        assert!(matches!(folder.remove(), Err(JournalError::Foreign { .. })));
     }
 
     #[test]
@@ -386,7 +458,7 @@ mod tests {
         second.append(&record(4), 10).unwrap();
         second.append(&record(9), 10).unwrap();
         fs::write(folder.path().join("j").join("junk"), [0; 99]).unwrap();
-        let stored = folder.stored(5, Some("now")).unwrap();
+        let stored = folder.stored(5, Some("now"), "").unwrap();
         assert_eq!(stored.missing(), [0, 2, 3]);
         assert_eq!(stored.planes[4], [record(4)]);
         assert_eq!((stored.journals, stored.torn), (3, 1));
@@ -408,7 +480,7 @@ mod tests {
             let mut journal = folder.journal("x", &opening(boot, durable)).unwrap();
             journal.append(&record(plane), 1).unwrap();
         }
-        assert_eq!(folder.stored(5, Some("now")).unwrap().doubtful, [0]);
-        assert_eq!(folder.stored(5, None).unwrap().doubtful, [0, 2, 3]);
+        assert_eq!(folder.stored(5, Some("now"), "").unwrap().doubtful, [0]);
+        assert_eq!(folder.stored(5, None, "").unwrap().doubtful, [0, 2, 3]);
     }
 }

@@ -20,6 +20,8 @@ pub struct Opening {
     pub boot: Option<String>,
     /// Whether the bytes of a plane were on the disk before its record was.
     pub durable: bool,
+    /// Names the work that several processes share, in one word; nothing for one process's own.
+    pub work: String,
 }
 
 impl Opening {
@@ -30,7 +32,10 @@ impl Opening {
 
     fn render(&self) -> String {
         let boot = self.boot.as_deref().unwrap_or("unknown");
-        format!("{TITLE} boot={boot} durable={}\n", self.durable)
+        format!(
+            "{TITLE} boot={boot} durable={} work={}\n",
+            self.durable, self.work
+        )
     }
 
     pub(super) fn parse(line: &str) -> Option<Self> {
@@ -38,9 +43,11 @@ impl Opening {
         let mut words = words.split(' ').skip(1);
         let boot = words.next()?.strip_prefix("boot=")?;
         let durable = words.next()?.strip_prefix("durable=")?;
+        let work = words.next()?.strip_prefix("work=")?;
         Some(Self {
             boot: (boot != "unknown").then(|| boot.to_owned()),
             durable: durable.parse().ok()?,
+            work: work.to_owned(),
         })
     }
 }
@@ -199,15 +206,19 @@ mod tests {
             Opening {
                 boot: boot(),
                 durable: true,
+                work: "rest.host.1.2".to_owned(),
             },
         ] {
             assert_eq!(Opening::parse(&opening.render()), Some(opening));
         }
         assert_eq!(
-            Opening::parse("mmconv journal 2 boot=x durable=true\n"),
+            Opening::parse("mmconv journal 2 boot=x durable=true work=\n"),
             None
         );
-        assert_eq!(Opening::parse("mmconv journal 1 boot=x durable=tru"), None);
+        assert_eq!(
+            Opening::parse("mmconv journal 1 boot=x durable=true work=a"),
+            None
+        );
     }
 
     #[test]
@@ -218,6 +229,7 @@ mod tests {
         let opening = Opening {
             boot: None,
             durable: true,
+            work: String::new(),
         };
         let mut journal = folder.journal("x", &opening).unwrap();
         journal.make_durable(tempfile::tempfile().unwrap()).unwrap();
@@ -226,7 +238,7 @@ mod tests {
             ..Record::default()
         };
         journal.append(&record(0), 1).unwrap();
-        let missing = || folder.stored(3, None).unwrap().missing();
+        let missing = || folder.stored(3, None, "").unwrap().missing();
         assert_eq!(missing(), [0, 1, 2]);
         journal.append(&record(1), BATCH_BYTES).unwrap();
         assert_eq!(missing(), [2]);

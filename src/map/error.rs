@@ -35,6 +35,8 @@ pub enum MapError {
     },
     /// Another process is writing it.
     Locked,
+    /// A file to go on with has a second name, and may be somebody's backup or output.
+    Linked,
     /// A file to go on with has another length than it was given.
     Length {
         /// Its length, bytes.
@@ -147,6 +149,10 @@ impl fmt::Display for MapError {
             Self::Map { len_bytes, .. } => write!(f, "{len_bytes} bytes cannot be mapped"),
             Self::Create { .. } => write!(f, "cannot be created"),
             Self::Locked => write!(f, "is being written by another run, which must end first"),
+            Self::Linked => write!(
+                f,
+                "has a second name (a hard link), which must go, or be copied, before the work goes on"
+            ),
             Self::Length {
                 found_bytes,
                 len_bytes,
@@ -253,6 +259,7 @@ impl Error for MapError {
             | Self::TooLarge { .. }
             | Self::Locked
             | Self::Length { .. }
+            | Self::Linked
             | Self::NoScratch { .. }
             | Self::ScratchNoFolder { .. }
             | Self::Changed { .. }

@@ -9,8 +9,8 @@ use std::ops::Range;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
-use super::MapError;
 use super::slot::Slot;
+use super::{FileId, MapError};
 
 /// An output being made by several processes.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ impl Shared {
         }
     }
 
-    /// Opens the file at `path`, which must be there and `len_bytes` long.
+    /// Opens the file at `path`, which must be there and `len_bytes` long, or longer.
     ///
     /// # Errors
     /// [`MapError::Create`], [`MapError::Length`], [`MapError::Locked`] where one process alone is
@@ -47,7 +47,8 @@ impl Shared {
         let shared = Self::opened(path, len_bytes, &mut OpenOptions::new())?;
         let metadata = shared.file.metadata();
         let found_bytes = metadata.map_err(|source| MapError::Open { source })?.len();
-        if found_bytes == len_bytes {
+        // Longer, where two began it at once by command lines of different lengths.
+        if found_bytes >= len_bytes {
             return Ok(shared);
         }
         Err(MapError::Length {
@@ -111,6 +112,31 @@ impl Shared {
     pub fn file(&self) -> Result<File, MapError> {
         let file = self.file.try_clone();
         file.map_err(|source| MapError::Open { source })
+    }
+
+    /// Cuts off what lies beyond its length.
+    ///
+    /// # Errors
+    /// [`MapError::Open`], [`MapError::Reserve`].
+    pub fn cut(&self) -> Result<(), MapError> {
+        let len_bytes = self.len_bytes;
+        let metadata = self.file.metadata();
+        let found_bytes = metadata.map_err(|source| MapError::Open { source })?.len();
+        if found_bytes == len_bytes {
+            return Ok(());
+        }
+        let cut = self.file.set_len(len_bytes);
+        cut.map_err(|source| MapError::Reserve { len_bytes, source })
+    }
+
+    /// Which file this is, whatever has its name by now.
+    ///
+    /// # Errors
+    /// [`MapError::Open`].
+    pub fn id(&self) -> Result<FileId, MapError> {
+        let metadata = self.file.metadata();
+        let metadata = metadata.map_err(|source| MapError::Open { source })?;
+        Ok(FileId::of(&metadata))
     }
 
     /// Waits until all that was written through this handle is on the disk.

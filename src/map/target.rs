@@ -41,7 +41,20 @@ impl Claim {
     /// # Errors
     /// [`MapError::Create`], [`MapError::Locked`].
     pub fn of(path: &Path) -> Result<Self, MapError> {
-        let file = open_locked(path)?;
+        Self::locked(path, Linked::Dropped)
+    }
+
+    /// As [`of`](Self::of), of a file to go on with: one that has a second name, as a backup has,
+    /// is left alone.
+    ///
+    /// # Errors
+    /// [`MapError::Create`], [`MapError::Locked`], [`MapError::Linked`].
+    pub fn of_unfinished(path: &Path) -> Result<Self, MapError> {
+        Self::locked(path, Linked::Refused)
+    }
+
+    fn locked(path: &Path, linked: Linked) -> Result<Self, MapError> {
+        let file = open_locked(path, linked)?;
         let path = path.to_owned();
         Ok(Self { path, file })
     }
@@ -192,6 +205,12 @@ impl Target {
         file.map_err(|source| MapError::Open { source })
     }
 
+    /// Whether a write may fail long after it was made: on a network, or without blocks reserved.
+    #[must_use]
+    pub fn fails_late(&self) -> bool {
+        self.fails_late
+    }
+
     /// From now on a write counts as one that may fail late: [`close`](Self::close) waits for the
     /// disk.
     pub fn make_durable(&mut self) {
@@ -288,12 +307,21 @@ fn cannot_map(error: &MapError) -> bool {
     }
 }
 
+/// What becomes of a working file that has another name as well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Linked {
+    /// This name goes, and the file is left alone.
+    Dropped,
+    /// It is refused.
+    Refused,
+}
+
 /// How often the file may vanish under us before we give up; each time means that another run
 /// published or dropped it between our opening and our locking.
 const TAKEOVERS: usize = 100;
 
 /// Opens or creates the file at `path` and locks it; what is locked is what `path` names.
-fn open_locked(path: &Path) -> Result<File, MapError> {
+fn open_locked(path: &Path, linked: Linked) -> Result<File, MapError> {
     let create = |source| MapError::Create { source };
     for _ in 0..TAKEOVERS {
         let file = OpenOptions::new()
@@ -319,6 +347,9 @@ fn open_locked(path: &Path) -> Result<File, MapError> {
             return Ok(file);
         }
         // So may one that was killed before it could drop the working name.
+        if named && linked == Linked::Refused {
+            return Err(MapError::Linked);
+        }
         if named {
             std::fs::remove_file(path).map_err(create)?;
         }

@@ -44,8 +44,24 @@ impl Place {
     /// # Errors
     /// [`OutputError::Working`]: another run has it, or the folder refuses it.
     pub fn claim(output: &Path, existing: Existing) -> Result<Self, OutputError> {
+        Self::claimed(output, existing, Claim::of)
+    }
+
+    /// The same of unfinished work to go on with.
+    ///
+    /// # Errors
+    /// [`OutputError::Working`]: another run has it, or it has a second name.
+    pub fn claim_unfinished(output: &Path, existing: Existing) -> Result<Self, OutputError> {
+        Self::claimed(output, existing, Claim::of_unfinished)
+    }
+
+    fn claimed(
+        output: &Path,
+        existing: Existing,
+        claim: fn(&Path) -> Result<Claim, MapError>,
+    ) -> Result<Self, OutputError> {
         let path = part_of(output);
-        match Claim::of(&path) {
+        match claim(&path) {
             Ok(claim) => Ok(Self {
                 claim,
                 path,
@@ -153,7 +169,7 @@ impl Drop for WorkingName {
     }
 }
 
-fn no_links(error: &io::Error) -> bool {
+pub(crate) fn no_links(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         io::ErrorKind::Unsupported | io::ErrorKind::PermissionDenied
@@ -172,6 +188,12 @@ impl Draft {
         io: Io,
     ) -> Result<Self, OutputError> {
         Place::claim(output, existing)?.create(len_bytes, io)
+    }
+
+    /// Whether a write may fail long after it was made.
+    #[must_use]
+    pub fn fails_late(&self) -> bool {
+        self.target.as_ref().is_some_and(Target::fails_late)
     }
 
     /// Whether the working file stays if this is dropped unpublished: for a run that goes on.
@@ -221,7 +243,15 @@ impl Draft {
     /// [`OutputError::Exists`] where the name is taken and may not be replaced,
     /// [`OutputError::Publish`], [`OutputError::Working`] where what was written did not reach the
     /// disk.
-    pub fn publish(mut self) -> Result<PathBuf, OutputError> {
+    pub fn publish(self) -> Result<PathBuf, OutputError> {
+        self.publish_with(|| ())
+    }
+
+    /// The same; `last` is done when the working name is gone, while no other run can have it.
+    ///
+    /// # Errors
+    /// As [`publish`](Self::publish).
+    pub fn publish_with(mut self, last: impl FnOnce()) -> Result<PathBuf, OutputError> {
         // The lock is held until the working name is gone, so that no other run takes this file
         // over while it already carries its final name.
         let lock = self.target.take().map(Target::close).transpose();
@@ -234,6 +264,7 @@ impl Draft {
         let published = self.working.publish(&self.output, self.existing);
         if published.is_ok() || !self.keep {
             self.working.remove();
+            last();
         }
         drop(lock);
         published?;
@@ -254,7 +285,7 @@ impl Drop for Draft {
 }
 
 /// Waits until the names in the folder of this file are on the disk.
-fn sync_folder(path: &Path) -> io::Result<()> {
+pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
     let folder = path
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty());

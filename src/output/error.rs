@@ -109,7 +109,7 @@ impl OutputError {
             | Self::MissingCard { .. }
             | Self::NotFloat { .. } => Blame::Request,
             Self::Working {
-                source: MapError::Locked,
+                source: MapError::Locked | MapError::Linked,
                 ..
             } => Blame::Request,
             Self::Working { .. }

@@ -9,6 +9,7 @@ pub mod name;
 
 pub use create::NewImage;
 pub use draft::{Draft, Place, publish_text};
+pub(crate) use draft::{no_links, sync_folder};
 pub use error::OutputError;
 pub use header::HeaderEdit;
 pub(crate) use header::stamp;

@@ -53,8 +53,10 @@ fn open(prepared: &Prepared, folder: &Folder, draft: &mut Draft) -> Result<Journ
     }
     if prepared.is_kept() {
         let opening = Opening {
-            boot: boot(),
+            // Where a write may fail late, a record proves nothing.
+            boot: boot().filter(|_| !draft.fails_late()),
             durable: prepared.recovery.durable,
+            work: String::new(),
         };
         if !prepared.continues {
             folder.begin(&prepared.job)?;
@@ -71,11 +73,13 @@ fn open(prepared: &Prepared, folder: &Folder, draft: &mut Draft) -> Result<Journ
 /// The working file. Whatever journal there is goes before the file that it tells of changes.
 fn draft(prepared: &Prepared, folder: &Folder) -> Result<Draft, Stage> {
     let len_bytes = prepared.extents.len_bytes();
-    let place = Place::claim(&prepared.plan.facts.output, prepared.existing)?;
+    let output = &prepared.plan.facts.output;
     if !prepared.continues {
+        let place = Place::claim(output, prepared.existing)?;
         folder.remove()?;
         return Ok(place.create(len_bytes, prepared.io)?);
     }
+    let place = Place::claim_unfinished(output, prepared.existing)?;
     // The work was looked at before it was locked: another run may have ended it meanwhile.
     match folder.job()? {
         Some(job) if job.differences(&prepared.job).is_empty() => {
@@ -102,7 +106,7 @@ fn know(
     draft: &mut Draft,
     journal: &Journal,
 ) -> Result<(), Stage> {
-    let stored = folder.stored(prepared.cube.planes(), boot().as_deref())?;
+    let stored = folder.stored(prepared.cube.planes(), boot().as_deref(), "")?;
     let file = file(draft, prepared)?;
     for (plane, records) in (0..).zip(&stored.planes) {
         let doubtful = prepared.recovery.recheck || stored.doubtful.contains(&plane);

@@ -25,6 +25,8 @@ pub(super) fn find<'o>(
     outputs: impl Iterator<Item = &'o Path>,
 ) -> Result<Vec<Option<Earlier>>, Error> {
     let find = |output: &'o Path| {
+        let shared = shared_work(output, request);
+        shared.map_err(|error| Error::new(output, error.into()))?;
         if request.recovery.restart {
             return Ok(None);
         }
@@ -36,16 +38,33 @@ pub(super) fn find<'o>(
     outputs.map(find).collect()
 }
 
+/// Refuses to take away what several processes share, however little of it is stored.
+fn shared_work(output: &Path, request: &Request) -> Result<(), JournalError> {
+    let folder = Folder::of(output);
+    let is_shared = |job: &Job| job::Layout::of(job).is_some();
+    match folder.job() {
+        Ok(Some(job)) if is_shared(&job) && request.sharing.is_none() => {
+            let folder = folder.path().to_owned();
+            Err(JournalError::Shared { folder })
+        }
+        // Whatever is wrong with the work is told where it is gone on with.
+        _ => Ok(()),
+    }
+}
+
 /// Whether there is unfinished work of any kind, as far as can be told.
 pub(super) fn is_there(output: &Path) -> bool {
     part_of(output).symlink_metadata().is_ok() && matches!(Folder::of(output).job(), Ok(Some(_)))
 }
 
-/// The targets that all of this unfinished work was begun with: they are solved once.
-pub(super) fn targets(earlier: &[Option<Earlier>]) -> Option<Targets> {
-    let mut all = earlier
-        .iter()
-        .map(|earlier| job::targets(&earlier.as_ref()?.job));
+/// The targets that all of this unfinished work was begun with, if what was asked for is what is
+/// asked for now: they are solved once.
+pub(super) fn targets(earlier: &[Option<Earlier>], asked: &str) -> Option<Targets> {
+    let mut all = earlier.iter().map(|earlier| {
+        let job = &earlier.as_ref()?.job;
+        let same = job.get(job::ASKED) == Some(asked);
+        same.then(|| job::targets(job)).flatten()
+    });
     let first = all.next()??;
     all.all(|other| other.as_ref() == Some(&first))
         .then_some(first)
@@ -68,26 +87,31 @@ fn at(output: &Path) -> Result<Option<Earlier>, JournalError> {
         return Ok(None);
     };
     let planes = job.number(job::PLANES).unwrap_or(0);
-    let stored = folder.stored(planes, boot().as_deref())?;
+    let stored = folder.stored(planes, boot().as_deref(), "")?;
     let stored = planes.saturating_sub(stored.missing().len() as u64);
     Ok((stored > 0).then_some(Earlier { job, stored }))
 }
 
 /// Whether the output at this path was made by this job: its image's HISTORY says so.
 pub(super) fn made_by(output: &Path, job: &Job) -> bool {
+    let line = history::job_line(job);
+    has_history(output, |text| text.trim_end() == line)
+}
+
+fn has_history(output: &Path, is_it: impl Fn(&str) -> bool) -> bool {
     let Ok(source) = Source::open(output) else {
         return false;
     };
     let Ok(layout) = Layout::parse(source.bytes()) else {
         return false;
     };
-    let line = history::job_line(job);
     let mut headers = layout.hdus.iter().map(Hdu::header);
-    headers.any(|header| {
-        header
-            .commentary("HISTORY")
-            .any(|text| text.trim_end() == line)
-    })
+    headers.any(|header| header.commentary("HISTORY").any(|text| is_it(&text)))
+}
+
+/// Whether the output at this path was made by this program.
+pub(super) fn is_ours(output: &Path) -> bool {
+    has_history(output, |text| text.starts_with(history::JOB))
 }
 
 impl Earlier {

@@ -11,7 +11,7 @@ use crate::error::{Bug, Error, Stage, Unfinished};
 use crate::journal::{Folder, Journal};
 use crate::map::Reader;
 use crate::output::name::part_of;
-use crate::output::{self, Draft, Existing, publish_text};
+use crate::output::{self, Draft, Existing, OutputError, publish_text};
 use crate::plan::extents::Part;
 use crate::progress::Observer;
 use crate::run::begin::begin;
@@ -63,11 +63,6 @@ pub(super) fn make(
         }
     };
     let unfinished = left(published.as_ref().err());
-    if published.is_ok() || unfinished.is_none() {
-        // The output is complete, or it is as if it had never been begun. What cannot be removed
-        // is of no harm without its working file.
-        let _ = Folder::of(output).remove();
-    }
     published.map_err(|error| error.leaving(unfinished))
 }
 
@@ -102,6 +97,11 @@ fn unfinished(prepared: &Prepared, journal: &Journal) -> Option<Unfinished> {
 /// The log first: once the output has its name, nothing more is to be done.
 fn publish(draft: Draft, prepared: &Prepared) -> Result<Option<PathBuf>, Error> {
     let output = &prepared.plan.facts.output;
+    let mut is_new = false;
+    if prepared.existing != Existing::Overwrite && output.symlink_metadata().is_ok() {
+        // Another's output keeps its own log.
+        return Err(Error::new(output, OutputError::Exists.into()));
+    }
     if let Some((path, text)) = &prepared.beamlog {
         // A log that was there when the request was checked was that of unfinished work.
         let recovery = &prepared.recovery;
@@ -112,13 +112,16 @@ fn publish(draft: Draft, prepared: &Prepared) -> Result<Option<PathBuf>, Error> 
             Existing::Refuse if goes_on => Existing::Overwrite,
             other => other,
         };
+        is_new = existing == Existing::Refuse;
         publish_text(path, text, existing).map_err(|error| Error::new(path, error.into()))?;
     }
     let log = prepared.beamlog.as_ref().map(|(path, _)| path.clone());
-    match draft.publish() {
+    // What cannot be removed is of no harm without its working file.
+    let forget = || _ = Folder::of(output).remove();
+    match draft.publish_with(forget) {
         Ok(_) => Ok(log),
         Err(error) => {
-            if let (Some(log), Existing::Refuse) = (log, prepared.existing) {
+            if let (Some(log), true) = (log, is_new) {
                 // Made a moment ago by us, for an output that there is not.
                 let _ = std::fs::remove_file(log);
             }

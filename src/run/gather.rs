@@ -5,7 +5,7 @@
 use std::fs::{self, File};
 use std::io;
 use std::ops::Range;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -14,10 +14,10 @@ use fits_layout::{Header, Sum};
 
 use crate::error::{Error, Stage};
 use crate::journal::{Folder, Job, JournalError, PlaneSums, Record, Stored, boot, is_listed};
-use crate::map::{Claim, MapError, Shared};
+use crate::map::{Claim, FileId, FileStamp, MapError, Shared};
 use crate::output::name::{beamlog_of, part_of};
-use crate::output::{self, OutputError};
-use crate::run::earlier::made_by;
+use crate::output::{self, OutputError, no_links, sync_folder};
+use crate::run::earlier::{is_ours, made_by};
 use crate::run::job::{self, Layout};
 use crate::run::share::record_sums;
 
@@ -70,7 +70,9 @@ pub fn status(output: &Path) -> Result<Option<Status>, Error> {
         return Ok(None);
     };
     let planes = job.number(job::PLANES).unwrap_or(0);
-    let stored = folder.stored(planes, boot().as_deref()).map_err(failed)?;
+    let work = job.get(job::REST).unwrap_or_default();
+    let stored = folder.stored(planes, boot().as_deref(), work);
+    let stored = stored.map_err(failed)?;
     Ok(Some(Status {
         planes,
         missing: stored.missing(),
@@ -127,7 +129,14 @@ fn finish_stages(output: &Path, how: &Finish) -> Result<Finished, Stage> {
             return already(output);
         };
         let layout = Layout::of(&job).ok_or(JournalError::Alone)?;
-        let stored = folder.stored(layout.planes, boot().as_deref())?;
+        if made_by(output, &job) {
+            // What stands beside it was begun by a process that came late.
+            let _ = folder.remove();
+            let _ = fs::remove_file(part_of(output));
+            return already(output);
+        }
+        let work = job.get(job::REST).unwrap_or_default();
+        let stored = folder.stored(layout.planes, boot().as_deref(), work)?;
         let missing = stored.missing();
         if missing.is_empty() {
             return Gather {
@@ -154,7 +163,7 @@ fn finish_stages(output: &Path, how: &Finish) -> Result<Finished, Stage> {
 /// Without a job under way the output is finished, or there never was one.
 fn already(output: &Path) -> Result<Finished, Stage> {
     let listed = is_listed(output).map_err(|source| OutputError::Look { source })?;
-    if !listed {
+    if !listed || !is_ours(output) {
         return Err(JournalError::Nothing.into());
     }
     Ok(Finished {
@@ -182,24 +191,44 @@ impl Gather<'_> {
             }
             Err(source) => return Err(OutputError::Working { path, source }.into()),
         };
+        self.check_input()?;
         let records = self.choose(stored)?;
         self.write_edges(&part, &records)
+            .and_then(|()| part.cut())
             .and_then(|()| part.sync())
             .map_err(|source| OutputError::Working {
                 path: path.clone(),
                 source,
             })?;
-        drop(part);
         if how.recheck {
             self.recheck(&path, &records)?;
         }
-        self.publish(&path)
+        self.publish(&path, &part)
+    }
+
+    /// The input is what it was when the work began, as far as this machine sees it.
+    fn check_input(&self) -> Result<(), Stage> {
+        let path = self.job.get(job::INPUT).unwrap_or_default();
+        let Ok(metadata) = fs::metadata(path) else {
+            return Ok(());
+        };
+        let stamp = FileStamp::of(&metadata);
+        let begun = job::input_stamp(self.job);
+        if Some(&job::stamp_words(&stamp)) == begun.as_ref() {
+            return Ok(());
+        }
+        Err(JournalError::Input {
+            path: path.to_owned(),
+            found: job::stamp_words(&stamp),
+            begun: begun.unwrap_or_default(),
+        }
+        .into())
     }
 
     /// Another process has published it between our looks; or somebody removed it.
     fn gone(&self) -> Result<Finished, Stage> {
         if made_by(self.output, self.job) {
-            self.folder.remove()?;
+            let _ = self.folder.remove();
             return already(self.output);
         }
         Err(OutputError::Working {
@@ -326,38 +355,66 @@ impl Gather<'_> {
         Err(JournalError::Mismatch { planes: wrong }.into())
     }
 
-    /// The log first, as in a run of one process.
-    fn publish(&self, part: &Path) -> Result<Finished, Stage> {
-        self.publish_log()?;
-        let inode = |path: &Path| path.metadata().map(|m| (m.dev(), m.ino())).ok();
+    /// The log first, as in a run of one process. The file gets its name by a name of our own, under
+    /// which it is looked at once more: another process may have begun anew under the working name.
+    fn publish(&self, path: &Path, part: &Shared) -> Result<Finished, Stage> {
+        let working = |source| OutputError::Working {
+            path: path.to_owned(),
+            source,
+        };
+        let ours = Some(part.id().map_err(working)?);
+        let own = self.folder.file(&self.folder.unique_file("done"));
+        take(path, &own).map_err(|source| self.refused(path, source))?;
+        if id(&own) != ours {
+            let _ = fs::remove_file(&own);
+            return self.gone();
+        }
         let overwrites = self.job.get(job::EXISTING) == Some(job::OVERWRITE);
-        let published = if overwrites {
-            fs::rename(part, self.output)
-        } else {
-            fs::hard_link(part, self.output)
-        };
-        let ours = inode(part).is_some() && inode(part) == inode(self.output);
-        let already = match published {
-            Ok(()) => false,
-            // Another process was faster; on some servers an answer that got lost is one, too.
-            Err(_) if ours || made_by(self.output, self.job) => true,
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                return Err(OutputError::Exists.into());
-            }
-            Err(source) => {
-                return Err(OutputError::Publish {
-                    part: part.to_owned(),
-                    source,
-                }
-                .into());
-            }
-        };
-        let _ = fs::remove_file(part);
-        self.folder.remove()?;
+        if !overwrites && id(self.output).is_some_and(|found| Some(found) != ours) {
+            let _ = fs::remove_file(&own);
+            // Another's output keeps its own log.
+            return Err(OutputError::Exists.into());
+        }
+        self.publish_log()?;
+        let already = self.name(&own, ours, overwrites)?;
+        if id(path) == ours {
+            let _ = fs::remove_file(path);
+        }
+        let _ = self.folder.remove();
+        sync_folder(self.output).map_err(|source| OutputError::Write { source })?;
         Ok(Finished {
             output: self.output.to_owned(),
             already,
         })
+    }
+
+    /// Gives the file at `own` its final name; whether it had it.
+    fn name(&self, own: &Path, ours: Option<FileId>, overwrites: bool) -> Result<bool, Stage> {
+        if id(self.output) == ours {
+            return Ok(true);
+        }
+        let named = if overwrites {
+            fs::rename(own, self.output)
+        } else {
+            take(own, self.output)
+        };
+        match named {
+            Ok(()) => Ok(false),
+            // Another process was faster; on some servers an answer that got lost is one, too.
+            Err(_) if id(self.output) == ours || made_by(self.output, self.job) => Ok(true),
+            Err(source) => Err(self.refused(own, source)),
+        }
+    }
+
+    fn refused(&self, part: &Path, source: io::Error) -> Stage {
+        match source.kind() {
+            io::ErrorKind::AlreadyExists => OutputError::Exists,
+            _ => OutputError::Publish {
+                part: part.to_owned(),
+                source,
+            },
+        }
+        .into()
     }
 
     fn publish_log(&self) -> Result<(), Stage> {
@@ -373,6 +430,23 @@ impl Gather<'_> {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             Err(source) => Err(OutputError::Publish { part, source }.into()),
         }
+    }
+}
+
+fn id(path: &Path) -> Option<FileId> {
+    FileId::at(path).ok().flatten()
+}
+
+/// Gives a file a second name, which must be free; where there are no links, another name.
+fn take(from: &Path, to: &Path) -> io::Result<()> {
+    match fs::hard_link(from, to) {
+        Err(error) if no_links(&error) => {
+            if to.symlink_metadata().is_ok() {
+                return Err(io::Error::from(io::ErrorKind::AlreadyExists));
+            }
+            fs::rename(from, to)
+        }
+        result => result,
     }
 }
 

@@ -11,6 +11,9 @@ use crate::run::job::COMMAND;
 /// Characters of text in a HISTORY card (FITS 4.0, 4.4.2.4).
 const TEXT_CHARACTERS: usize = 72;
 
+/// How the line with the job's name begins.
+pub(super) const JOB: &str = "mmconv job: ";
+
 /// How the second and further cards of a line begin.
 const CONTINUED: &str = "mmconv   ";
 
@@ -32,7 +35,7 @@ pub(super) fn lines(request: &Request, plan: &FilePlan, job: &Job, backend: &str
 
 /// The line by which an output that is complete is known again.
 pub(super) fn job_line(job: &Job) -> String {
-    format!("mmconv job: {}", job.id())
+    format!("{JOB}{}", job.id())
 }
 
 /// A line as the texts of cards, each of which begins with our name: a card that began in the

@@ -8,9 +8,11 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 use crate::beam::Beam;
 use crate::image::Image;
 use crate::journal::{Job, MADE_BY};
+use crate::map::FileStamp;
 use crate::output::Existing;
 use crate::plan::extents::Extents;
-use crate::plan::{FilePlan, Targets, Task};
+use crate::plan::target::Wanted;
+use crate::plan::{Facts, FilePlan, Targets, Task};
 use crate::run::prepare::Prepared;
 use crate::run::{Request, history};
 
@@ -25,6 +27,8 @@ pub(super) const OVERWRITE: &str = "overwrite";
 const HEADER_AT: &str = "header_at";
 const HEADER_BYTES: &str = "header_bytes";
 const DATASUM: &str = "datasum";
+const INPUT_STAMP: &str = "input_file";
+pub(super) const ASKED: &str = "asked";
 const BLOCK_BYTES: &str = "block_bytes";
 
 /// The targets, exactly.
@@ -36,13 +40,33 @@ pub(super) const OUTPUT_BYTES: &str = "output_bytes";
 pub(super) const DATA_AT: &str = "data_at";
 pub(super) const PLANE_BYTES: &str = "plane_bytes";
 
+/// What is asked for as the target, with all that a common beam rests on: jobs that agree in it
+/// have one target, which is solved once.
+pub(super) fn asked(request: &Request, wanted: &Wanted, facts: &[Facts]) -> String {
+    match wanted {
+        Wanted::Given(targets) => solved(targets),
+        Wanted::Common(mode) => {
+            let mut text = format!("{mode:?} {}\n", common_beam(request));
+            for facts in facts {
+                // All digits of all beams of all files.
+                text.push_str(&format!("{} {:?}\n", facts.stokes(), facts.beams));
+            }
+            format!(
+                "the common beam of {} files, {}",
+                facts.len(),
+                hash(text.as_bytes())
+            )
+        }
+    }
+}
+
 /// Describes the work on one file. `earlier` is the job that is gone on with.
 pub(super) fn describe(
     request: &Request,
     image: &Image,
     plan: &FilePlan,
     (name, arithmetic): (&str, &str),
-    earlier: Option<&Job>,
+    (asked, earlier): (&str, Option<&Job>),
 ) -> Job {
     let facts = &plan.facts;
     let mut job = Job::default();
@@ -59,15 +83,14 @@ pub(super) fn describe(
             "one process"
         },
     );
-    job.set(INPUT, image.path().display());
+    let path = std::path::absolute(image.path());
+    job.set(INPUT, path.as_deref().unwrap_or(image.path()).display());
     let command = match earlier {
         Some(earlier) => earlier.get(COMMAND),
         None => request.provenance.as_deref(),
     };
     job.set(COMMAND, command.unwrap_or_default());
-    let stamp = image.source().stamp();
-    job.set("input_length", format!("{} bytes", stamp.len_bytes));
-    job.set("input_modified", format!("{} ns", stamp.modified_ns));
+    job.set(INPUT_STAMP, stamp_words(&image.source().stamp()));
     let header = image.header().render();
     job.set("input_header", hash(&header));
     job.set("image", format!("HDU {}", image.hdu_index()));
@@ -76,10 +99,25 @@ pub(super) fn describe(
     job.set("beams", &facts.beam_source);
     job.set("target", history::target(request, plan));
     job.set("common_beam", common_beam(request));
+    job.set(ASKED, asked);
     job.set("rules", history::rules(request, plan, name));
     job.set(SOLVED, solved(&plan.targets));
     job.set("tasks", hash_of_tasks(&plan.tasks));
     job
+}
+
+/// A file's length and time of change in words.
+pub(super) fn stamp_words(stamp: &FileStamp) -> String {
+    let FileStamp {
+        len_bytes,
+        modified_ns,
+    } = stamp;
+    format!("{len_bytes} bytes, modified at {modified_ns} ns")
+}
+
+/// What the job says of its input in these words.
+pub(super) fn input_stamp(job: &Job) -> Option<String> {
+    job.get(INPUT_STAMP).map(str::to_owned)
 }
 
 /// Adds where things lie in the output.
@@ -156,7 +194,7 @@ fn common_beam(request: &Request) -> String {
     format!("{round_one}, rounding {round}, cutoff {cutoff}")
 }
 
-fn hash(bytes: &[u8]) -> String {
+pub(super) fn hash(bytes: &[u8]) -> String {
     format!("{:032x}", xxh3_128(bytes))
 }
 

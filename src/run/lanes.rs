@@ -95,7 +95,8 @@ impl Planes<'_> {
         let missing = missing.iter().filter(|&plane| self.share.contains(plane));
         let missing = missing.count() as u64;
         if missing > 0 && self.prepared.stop.is_asked() {
-            return Err(self.prepared.interrupted(missing));
+            let planes = self.share.end - self.share.start;
+            return Err(self.prepared.interrupted(planes - missing, planes));
         }
         Ok(())
     }

@@ -67,7 +67,7 @@ impl Prepared {
     /// Whether its work may begin; a file that is only skipped has none.
     pub fn may_begin(&self) -> Result<(), Error> {
         if self.stop.is_asked() && !self.plan.facts.skipped {
-            return Err(self.interrupted(self.plan.facts.planes));
+            return Err(self.interrupted(0, self.plan.facts.planes));
         }
         Ok(())
     }
@@ -84,13 +84,10 @@ impl Prepared {
         Error::new(path, stage)
     }
 
-    /// That the work was stopped with so many planes missing.
-    pub fn interrupted(&self, missing: u64) -> Error {
+    /// That the work was stopped with so many of the planes to make stored.
+    pub fn interrupted(&self, stored: u64, planes: u64) -> Error {
         let facts = &self.plan.facts;
-        let interrupted = Interrupted {
-            stored: facts.planes.saturating_sub(missing),
-            planes: facts.planes,
-        };
+        let interrupted = Interrupted { stored, planes };
         Error::new(&facts.input, interrupted.into())
     }
 }
@@ -100,6 +97,8 @@ impl Prepared {
 struct Context<'a> {
     request: &'a Request,
     backend: &'a dyn Backend,
+    /// The target that is asked for.
+    asked: &'a str,
     held_bytes: u64,
 }
 
@@ -175,9 +174,11 @@ pub fn prepare(request: &Request) -> Result<Work, Error> {
         let skipped = exists && request.naming.existing == Existing::Skip;
         facts.push(find_facts(image, output, skipped, &request.spec)?);
     }
-    let wanted = match earlier::targets(&earlier) {
+    let wanted = wanted(request, floor_arcsec(&facts))?;
+    let asked = job::asked(request, &wanted, &facts);
+    let wanted = match earlier::targets(&earlier, &asked) {
         Some(targets) => Wanted::Given(targets),
-        None => wanted(request, floor_arcsec(&facts))?,
+        None => wanted,
     };
     let targets = targets(&facts, &request.spec, &wanted)
         .map_err(|(file, error)| plan_error(&request.inputs, file, error))?;
@@ -185,6 +186,7 @@ pub fn prepare(request: &Request) -> Result<Work, Error> {
     let context = Context {
         request,
         backend: &*backend,
+        asked: &asked,
         held_bytes,
     };
     let mut prepared = Vec::with_capacity(images.len());
@@ -468,7 +470,8 @@ impl Context<'_> {
         resources
             .tune(&mut plan, self.backend, self.held_bytes)
             .map_err(|e| failed(e.into()))?;
-        let job = self.job(&image, &plan, earlier.map(|earlier| &earlier.job));
+        let mut job = self.job(&image, &plan, earlier.map(|earlier| &earlier.job));
+        self.add_header(&image, &plan, &mut job).map_err(failed)?;
         let output = plan.facts.output.clone();
         let refused = |stage: Stage| Error::new(&output, stage);
         if !plan.facts.skipped {
@@ -492,7 +495,15 @@ impl Context<'_> {
 
     fn job(&self, image: &Image, plan: &FilePlan, earlier: Option<&Job>) -> Job {
         let backend = (self.backend.name(), self.backend.arithmetic());
-        job::describe(self.request, image, plan, backend, earlier)
+        job::describe(self.request, image, plan, backend, (self.asked, earlier))
+    }
+
+    /// What the output says of itself but for its HISTORY, which names the job.
+    fn add_header(&self, image: &Image, plan: &FilePlan, job: &mut Job) -> Result<(), Stage> {
+        let header = self.edited_header(image, plan, &[])?.render();
+        let table = table_bytes(image, plan)?.unwrap_or_default();
+        job.set("header", job::hash(&[header, table].concat()));
+        Ok(())
     }
 
     /// Whether the output is there already and may be left as it is, having been made by this very
@@ -518,7 +529,8 @@ impl Context<'_> {
     fn lay_out(&self, image: Image, mut plan: FilePlan, mut job: Job) -> Result<Prepared, Stage> {
         let request = self.request;
         let table = table_bytes(&image, &plan)?;
-        let header = self.edited_header(&image, &plan, &job)?;
+        let history = history::lines(request, &plan, &job, self.backend.name());
+        let header = self.edited_header(&image, &plan, &history)?;
         let axes = image.cube().axes().to_vec();
         let relative = Cube::new(plan.precision.bitpix(), &axes, 0)?;
         let header_bytes = header.render().len() as u64;
@@ -554,7 +566,12 @@ impl Context<'_> {
         })
     }
 
-    fn edited_header(&self, image: &Image, plan: &FilePlan, job: &Job) -> Result<Header, Stage> {
+    fn edited_header(
+        &self,
+        image: &Image,
+        plan: &FilePlan,
+        history: &[String],
+    ) -> Result<Header, Stage> {
         let request = self.request;
         let crpix_channel = image.axes().reference_channel();
         let stored = plan.stored_by_channel();
@@ -566,7 +583,7 @@ impl Context<'_> {
             table_channel: reference
                 .map(|(channel, _)| channel)
                 .filter(|_| per_channel),
-            history: &history::lines(request, plan, job, self.backend.name()),
+            history,
         };
         let header = edit
             .apply(image.header())

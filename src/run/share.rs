@@ -5,8 +5,8 @@
 //! before it is published: so any plane may be made by any process at any time, also twice, and
 //! the result is the same.
 
-use std::fs::OpenOptions;
-use std::io;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use fits_layout::Cube;
 use rayon::ThreadPool;
 
 use crate::convolve::Backend;
-use crate::error::{Bug, Error, Stage, Unfinished};
+use crate::error::{Blame, Bug, Error, Stage, Unfinished};
 use crate::journal::{Folder, Job, Journal, JournalError, Opening, boot};
 use crate::map::{MapError, Shared, page_bytes};
 use crate::output::OutputError;
@@ -22,6 +22,7 @@ use crate::output::name::part_of;
 use crate::plan::Shard;
 use crate::progress::Observer;
 use crate::run::begin::sums;
+use crate::run::earlier::made_by;
 use crate::run::finish::put_parts;
 use crate::run::gather::{self, Finish, Finished};
 use crate::run::job::{self, Layout};
@@ -51,7 +52,22 @@ pub(super) fn make(
     observer: &dyn Observer,
 ) -> Result<Option<Unfinished>, Error> {
     let output = &prepared.plan.facts.output;
-    let failed = |stage: Stage| Error::new(output, stage);
+    match make_share((backend, pool), (prepared, sharing), observer) {
+        // Whatever goes wrong with work that others have finished meanwhile is nothing wrong.
+        Err(error) if error.blame() != Blame::Interrupted && made_by(output, &prepared.job) => {
+            Ok(None)
+        }
+        result => result,
+    }
+}
+
+fn make_share(
+    (backend, pool): (&dyn Backend, &ThreadPool),
+    (prepared, sharing): (&Prepared, &Sharing),
+    observer: &dyn Observer,
+) -> Result<Option<Unfinished>, Error> {
+    let output = &prepared.plan.facts.output;
+    let failed = |stage: Stage| prepared.failed(stage);
     let begun = begin(prepared, sharing).map_err(failed)?;
     let share = sharing.shard.planes(prepared.cube.planes());
     let planes = Planes {
@@ -78,24 +94,34 @@ pub(super) fn make(
     // Its journal is closed before the folder may go.
     drop(begun);
     filled.and(flushed)?;
+    prepared
+        .image
+        .check_unchanged()
+        .map_err(|e| failed(e.into()))?;
     if !sharing.finish {
-        return unfinished(output);
+        return unfinished(prepared);
     }
     let once = Finish::default();
     match gather::finish(output, &once) {
-        Ok(Finished { .. }) => Ok(None),
-        Err(error) if error.is_incomplete() => unfinished(output),
+        Ok(Finished { .. }) if made_by(output, &prepared.job) => Ok(None),
+        Ok(Finished { .. }) => Err(failed(JournalError::Taken.into())),
+        Err(error) if error.is_incomplete() => unfinished(prepared),
         Err(error) => Err(error),
     }
 }
 
-fn unfinished(output: &Path) -> Result<Option<Unfinished>, Error> {
-    let status = gather::status(output)?;
-    Ok(status.map(|status| Unfinished {
-        output: output.to_owned(),
-        stored: status.planes - status.missing.len() as u64,
-        planes: status.planes,
-    }))
+/// How far the output is; `None` if it is complete.
+fn unfinished(prepared: &Prepared) -> Result<Option<Unfinished>, Error> {
+    let output = &prepared.plan.facts.output;
+    match gather::status(output)? {
+        Some(status) => Ok(Some(Unfinished {
+            output: output.to_owned(),
+            stored: status.planes - status.missing.len() as u64,
+            planes: status.planes,
+        })),
+        None if made_by(output, &prepared.job) => Ok(None),
+        None => Err(prepared.failed(JournalError::Taken.into())),
+    }
 }
 
 /// A share begun.
@@ -125,7 +151,8 @@ fn begin(prepared: &Prepared, sharing: &Sharing) -> Result<Begun, Stage> {
     let part = part.map_err(|source| OutputError::Working { path, source })?;
     let axes = prepared.image.cube().axes();
     let cube = Cube::new(prepared.plan.precision.bitpix(), axes, layout.data_at)?;
-    let journal = journal(prepared, sharing, (&folder, &part, &cube))?;
+    let work = job.get(job::REST).unwrap_or_default();
+    let journal = journal(prepared, sharing, (&folder, &part, work), &cube)?;
     Ok(Begun {
         part,
         journal,
@@ -138,11 +165,12 @@ fn begin(prepared: &Prepared, sharing: &Sharing) -> Result<Begun, Stage> {
 fn journal(
     prepared: &Prepared,
     sharing: &Sharing,
-    (folder, part, cube): (&Folder, &Shared, &Cube),
+    (folder, part, work): (&Folder, &Shared, &str),
+    cube: &Cube,
 ) -> Result<Journal, Stage> {
     let planes = cube.planes();
     let journal = Journal::new(prepared.plan.tasks.len());
-    let stored = folder.stored(planes, boot().as_deref())?;
+    let stored = folder.stored(planes, boot().as_deref(), work)?;
     let share = sharing.shard.planes(planes);
     for (plane, records) in (0..).zip(&stored.planes) {
         let Some(record) = records.first() else {
@@ -156,6 +184,7 @@ fn journal(
     let opening = Opening {
         boot: boot(),
         durable: true,
+        work: work.to_owned(),
     };
     let label = format!("{}of{}", sharing.shard.index, sharing.shard.count);
     let mut writer = folder.journal(&label, &opening)?;
@@ -217,10 +246,20 @@ fn offer(prepared: &Prepared) -> Result<Job, Stage> {
     if let Some((_, text)) = &prepared.beamlog {
         let name = folder.unique_file("beamlog");
         let path = folder.file(&name);
-        std::fs::write(&path, text).map_err(|source| JournalError::Write { path, source })?;
+        let written = File::create_new(&path).and_then(|mut file| {
+            file.write_all(text.as_bytes())?;
+            file.sync_data()
+        });
+        written.map_err(|source| JournalError::Write { path, source })?;
         job.set(job::BEAMLOG, name);
     }
-    folder.offer(&job)?;
+    let is_first = folder.offer(&job)?;
+    if is_first && made_by(output, &prepared.job) {
+        // It was finished while we made ready: nothing is begun anew.
+        folder.remove()?;
+        let _ = std::fs::remove_file(part_of(output));
+        return Err(OutputError::Exists.into());
+    }
     let job = folder.job()?;
     // Finished by the others between two looks: there is nothing left to do.
     job.ok_or_else(|| OutputError::Exists.into())
@@ -265,7 +304,7 @@ fn not_a_job(folder: &Folder) -> Stage {
 
 /// What is in the file and in the record.
 pub(super) fn record_sums(
-    file: &std::fs::File,
+    file: &File,
     range: &std::ops::Range<u64>,
     record: &crate::journal::Record,
 ) -> io::Result<crate::journal::PlaneSums> {

@@ -92,10 +92,13 @@ impl From<mmfits::Error> for Failure {
         let unfinished = error.unfinished().filter(|_| status != Status::Interrupted);
         if let Some(left) = unfinished {
             let (stored, planes) = (left.stored, left.planes);
+            let output = one_line(&left.output.display().to_string());
+            let restarts = std::env::args_os().any(|word| word == "--restart");
+            let without = if restarts { " without --restart" } else { "" };
             let _ = write!(
                 text,
-                " ({stored} of {planes} planes of {} are kept; the same command goes on with them)",
-                one_line(&left.output.display().to_string())
+                " ({stored} of {planes} planes of {output} are kept; the same command{without} goes \
+                 on with them)"
             );
         }
         Self { status, text }

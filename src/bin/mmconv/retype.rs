@@ -9,7 +9,21 @@ const RESUME: &str = "--resume";
 /// The command line as it was typed, quoted for a shell, with `--resume`.
 pub fn resumed(words: impl IntoIterator<Item = OsString>) -> String {
     let mut words: Vec<OsString> = words.into_iter().collect();
-    if !words.iter().any(|word| word == RESUME) {
+    let end = words.iter().position(|word| word == "--");
+    let end = end.unwrap_or(words.len());
+    let said = |flag: &str, words: &[OsString]| words.iter().take(end).any(|word| word == flag);
+    // These decide about outputs that exist, as `--resume` would.
+    let resumes = said(RESUME, &words);
+    let decided = ["--overwrite", "--skip-existing"]
+        .iter()
+        .any(|flag| said(flag, &words));
+    let mut number = 0;
+    // Begun anew it was.
+    words.retain(|word| {
+        number += 1;
+        number > end || word != "--restart"
+    });
+    if !decided && !resumes {
         // After `--` it would be a file.
         let end = words.iter().position(|word| word == "--");
         words.insert(end.unwrap_or(words.len()), RESUME.into());
@@ -58,6 +72,19 @@ mod tests {
 
     fn line(words: &[&str]) -> String {
         resumed(words.iter().map(OsString::from))
+    }
+
+    #[test]
+    fn what_does_not_go_with_resume_is_left_away() {
+        assert_eq!(line(&["mmconv", "--restart", "a"]), "mmconv a --resume");
+        assert_eq!(
+            line(&["mmconv", "--overwrite", "a"]),
+            "mmconv --overwrite a"
+        );
+        assert_eq!(
+            line(&["mmconv", "--", "--restart"]),
+            "mmconv --resume -- --restart"
+        );
     }
 
     #[test]
