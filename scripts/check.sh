@@ -22,4 +22,6 @@ if [ "${1:-}" = --quick ]; then
 fi
 RUSTDOCFLAGS='-D warnings' step cargo doc --workspace --no-deps
 step scripts/verify-outputs.sh
+# Real launchers, a real Slurm and a real NFS; the limit is for what hangs.
+step timeout -k 10 900 scripts/cluster/all.sh
 printf '\nall right\n'

@@ -5,6 +5,10 @@
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/common.sh"
+if [ "$(id -u)" != 0 ]; then
+    say "NOT ROOT: launchers and shared file systems WERE NOT TRIED (mounts and a Slurm need it)"
+    exit 0
+fi
 "$here/packages.sh" || exit 1
 if [ -z "${MMCONV:-}" ]; then
     cd "$here/../.." || exit

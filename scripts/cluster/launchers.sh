@@ -351,7 +351,7 @@ sleeper_that_wakes_too_late() {
     smooth --shard 0/2
     smooth --shard 1/2
     cmp out.fits "$expected/out.fits"
-    kill -CONT "${child// /}"
+    awaken "${child// /}"
     wait $id || true
     complete
 }

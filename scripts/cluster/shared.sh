@@ -110,7 +110,7 @@ sleeper_that_wakes_too_late() {
     on_smooth b --shard 0/2
     on_smooth b --shard 1/2
     cmp out.fits "$expected/out.fits"
-    kill -CONT "${child// /}"
+    awaken "${child// /}"
     wait $id || true
     sync
     complete

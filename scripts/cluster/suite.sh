@@ -95,6 +95,17 @@ says() {
 # not running may also mean that it is at any other system call.)
 asleep() { grep -q 'stopped by SIGSTOP' struck.log 2>/dev/null; }
 
+# Wakes a sleeper until it has ended: each of its threads is struck once.
+awaken() {
+    for _ in $(seq 400); do
+        kill -CONT "$1" 2>/dev/null || return 0
+        sleep 0.05
+    done
+    echo "$1 sleeps for ever"
+    kill -KILL "$1"
+    return 1
+}
+
 # Waits until the command succeeds, for twenty seconds.
 until_so() {
     for _ in $(seq 400); do

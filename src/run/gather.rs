@@ -3,7 +3,7 @@
 //! bytes, and link(2) lets one of them win.
 
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -421,23 +421,12 @@ impl Gather<'_> {
         let Some(name) = self.job.get(job::BEAMLOG) else {
             return Ok(());
         };
-        let path = self.folder.file(name);
-        let text = match fs::read_to_string(&path) {
-            Ok(text) => text,
-            // Gone with the folder: whoever finished has published it.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            Err(source) => return Err(JournalError::Read { path, source }.into()),
-        };
-        // Under a working name of our own: of two that finish at once, each would trip over the
-        // other's.
-        let part = self.folder.file(&self.folder.unique_file("log"));
-        let written = File::create_new(&part).and_then(|mut file| {
-            file.write_all(text.as_bytes())?;
-            file.sync_all()
-        });
-        match written.and_then(|()| fs::rename(&part, beamlog_of(self.output))) {
+        // Moved there, so that nothing new stands in the folder while another finisher removes it.
+        let part = self.folder.file(name);
+        let synced = File::open(&part).and_then(|log| log.sync_all());
+        match synced.and_then(|()| fs::rename(&part, beamlog_of(self.output))) {
             Ok(()) => Ok(()),
-            // As above.
+            // Gone, maybe with the folder: whoever finished has moved it.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             Err(source) => Err(OutputError::Publish { part, source }.into()),
         }
