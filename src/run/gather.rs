@@ -139,13 +139,20 @@ fn finish_stages(output: &Path, how: &Finish) -> Result<Finished, Stage> {
         let stored = folder.stored(layout.planes, boot().as_deref(), work)?;
         let missing = stored.missing();
         if missing.is_empty() {
-            return Gather {
+            let gather = Gather {
                 output,
                 folder: &folder,
                 job: &job,
                 layout,
-            }
-            .finish(&stored, how);
+            };
+            return match gather.finish(&stored, how) {
+                // Whatever we ran into is nothing wrong where another process was faster.
+                Err(stage) if is_of_files(&stage) && is_done_meanwhile(output, &job) => {
+                    let _ = folder.remove();
+                    already(output)
+                }
+                result => result,
+            };
         }
         if until.is_some_and(|until| Instant::now() >= until) {
             return Err(JournalError::Incomplete {
@@ -158,6 +165,26 @@ fn finish_stages(output: &Path, how: &Finish) -> Result<Finished, Stage> {
         }
         thread::sleep(Duration::from_millis(200));
     }
+}
+
+/// Whether it is about a file that was not there, or not as it was.
+fn is_of_files(stage: &Stage) -> bool {
+    !matches!(
+        stage,
+        Stage::Journal(JournalError::Mismatch { .. } | JournalError::Input { .. })
+    )
+}
+
+/// Whether another process has finished the output. On a network file system its name may come
+/// into sight a little later than the working name goes.
+pub(super) fn is_done_meanwhile(output: &Path, job: &Job) -> bool {
+    const LOOKS: usize = 10;
+    (0..LOOKS).any(|look| {
+        if look > 0 {
+            thread::sleep(Duration::from_millis(200));
+        }
+        is_listed(output).unwrap_or(false) && made_by(output, job)
+    })
 }
 
 /// Without a job under way the output is finished, or there never was one.
@@ -187,7 +214,7 @@ impl Gather<'_> {
         let part = match Shared::open(&path, self.layout.output_bytes) {
             Ok(part) => part,
             Err(MapError::Create { source }) if source.kind() == io::ErrorKind::NotFound => {
-                return self.gone();
+                return Err(self.gone());
             }
             Err(source) => return Err(OutputError::Working { path, source }.into()),
         };
@@ -225,19 +252,15 @@ impl Gather<'_> {
         .into())
     }
 
-    /// Another process has published it between our looks; or somebody removed it.
-    fn gone(&self) -> Result<Finished, Stage> {
-        if made_by(self.output, self.job) {
-            let _ = self.folder.remove();
-            return already(self.output);
-        }
-        Err(OutputError::Working {
+    /// The working file is not there any more.
+    fn gone(&self) -> Stage {
+        OutputError::Working {
             path: part_of(self.output),
             source: MapError::Create {
                 source: io::Error::from(io::ErrorKind::NotFound),
             },
         }
-        .into())
+        .into()
     }
 
     fn range(&self, plane: u64) -> Range<u64> {
@@ -367,7 +390,7 @@ impl Gather<'_> {
         take(path, &own).map_err(|source| self.refused(path, source))?;
         if id(&own) != ours {
             let _ = fs::remove_file(&own);
-            return self.gone();
+            return Err(self.gone());
         }
         let overwrites = self.job.get(job::EXISTING) == Some(job::OVERWRITE);
         if !overwrites && id(self.output).is_some_and(|found| Some(found) != ours) {

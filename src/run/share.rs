@@ -54,11 +54,17 @@ pub(super) fn make(
     let output = &prepared.plan.facts.output;
     match make_share((backend, pool), (prepared, sharing), observer) {
         // Whatever goes wrong with work that others have finished meanwhile is nothing wrong.
-        Err(error) if error.blame() != Blame::Interrupted && made_by(output, &prepared.job) => {
+        Err(error) if is_of_files(&error) && gather::is_done_meanwhile(output, &prepared.job) => {
             Ok(None)
         }
         result => result,
     }
+}
+
+/// Whether it may come from files that went away as the output got its name.
+fn is_of_files(error: &Error) -> bool {
+    matches!(error.blame(), Blame::Machine | Blame::Incomplete)
+        || matches!(error.stage(), Stage::Output(OutputError::Exists))
 }
 
 fn make_share(

@@ -1,6 +1,7 @@
 //! From flags to a request of the library: defaults, presets, and what the flags must agree on.
 
 use std::ffi::{OsStr, OsString};
+use std::path::Path;
 
 use mmfits::beam::Beam;
 use mmfits::plan::{Mode, Precision, Rounding, Spec, TargetChoice};
@@ -157,8 +158,11 @@ const NOT_TOLD: [(&str, bool); 8] = [
 /// thousand file names.
 pub fn command_line(words: impl IntoIterator<Item = OsString>) -> String {
     const LONGEST: usize = 1000;
-    let mut told = Vec::new();
     let mut words = words.into_iter();
+    // By its name: launchers put the whole path in its place.
+    let program = words.next().unwrap_or_default();
+    let program = Path::new(&program).file_name().unwrap_or_default();
+    let mut told = vec![printable(program)];
     while let Some(word) = words.next() {
         match not_told(&word) {
             Some(takes_next) => {
