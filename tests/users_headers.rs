@@ -230,6 +230,21 @@ fn h06_duplicates_of_a_changed_card_are_removed() {
 }
 
 #[test]
+fn h06_of_cards_that_say_what_the_data_are_the_first_one_stays() {
+    let extra = Cards::new()
+        .again("NAXIS1", 7)
+        .again("BITPIX", 8)
+        .again("SIMPLE", false);
+    let bench = Bench::new();
+    bench.put("c", &[image_with(&extra)]);
+    bench.smooth_to(TGT).file("c").run().ok();
+    let output = bench.read("c");
+    for keyword in ["NAXIS1", "BITPIX", "SIMPLE"] {
+        assert_eq!(output.primary().count(keyword), 1, "{keyword}");
+    }
+}
+
+#[test]
 fn h07_cards_without_a_value() {
     let cards = Cards::new()
         .line("FOO     =")

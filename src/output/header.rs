@@ -28,6 +28,7 @@ impl HeaderEdit<'_> {
     /// A card cannot be written.
     pub fn apply(&self, input: &Header) -> Result<Header, LayoutError> {
         let mut header = input.clone();
+        keep_first_mandatory(&mut header);
         self.samples(&mut header)?;
         self.beams(&mut header)?;
         // Stale limits mislead whatever scales its display by them.
@@ -90,6 +91,18 @@ impl HeaderEdit<'_> {
         header.set("BMIN", beam.bmin_arcsec() / 3600.0, comment)?;
         header.set("BPA", beam.bpa_deg(), comment)
     }
+}
+
+/// Of cards that say what the data are, the first one holds, and no reader must find another
+/// (FITS 4.0, 4.4.1.1).
+fn keep_first_mandatory(header: &mut Header) {
+    let mut seen = HashSet::new();
+    header.remove_where(|card| {
+        let keyword = card.keyword();
+        let names = ["SIMPLE", "XTENSION", "BITPIX", "NAXIS", "PCOUNT", "GCOUNT"];
+        let is_mandatory = names.contains(&&*keyword) || number_after(&keyword, "NAXIS").is_some();
+        is_mandatory && !seen.insert(keyword.to_string())
+    });
 }
 
 /// Makes CHECKSUM and DATASUM for data of this sum.
