@@ -158,8 +158,8 @@ impl fmt::Display for MapError {
                 len_bytes,
             } => write!(
                 f,
-                "has {found_bytes} bytes, and was given {len_bytes} when it was begun; --restart \
-                 begins anew"
+                "has {found_bytes} bytes, and was given {len_bytes} when it was begun; --restart, or \
+                 `mmconv clean`, throws it away"
             ),
             Self::Reserve { len_bytes, .. } => {
                 write!(f, "{len_bytes} bytes cannot be reserved on its disk")

@@ -8,6 +8,8 @@ use std::io;
 use std::ops::Range;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
+use std::thread;
+use std::time::Duration;
 
 use super::slot::Slot;
 use super::{FileId, MapError};
@@ -44,12 +46,20 @@ impl Shared {
     /// [`MapError::Create`], [`MapError::Length`], [`MapError::Locked`] where one process alone is
     /// making it.
     pub fn open(path: &Path, len_bytes: u64) -> Result<Self, MapError> {
-        let shared = Self::opened(path, len_bytes, &mut OpenOptions::new())?;
-        let metadata = shared.file.metadata();
-        let found_bytes = metadata.map_err(|source| MapError::Open { source })?.len();
-        // Longer, where two began it at once by command lines of different lengths.
-        if found_bytes >= len_bytes {
-            return Ok(shared);
+        const LOOKS: usize = 15;
+        let mut found_bytes = 0;
+        for look in 0..LOOKS {
+            if look > 0 {
+                // What another machine has just made may show an earlier length for a second or so.
+                thread::sleep(Duration::from_millis(200));
+            }
+            let shared = Self::opened(path, len_bytes, &mut OpenOptions::new())?;
+            let metadata = shared.file.metadata();
+            found_bytes = metadata.map_err(|source| MapError::Open { source })?.len();
+            // Longer, where two began it at once by command lines of different lengths.
+            if found_bytes >= len_bytes {
+                return Ok(shared);
+            }
         }
         Err(MapError::Length {
             found_bytes,
