@@ -104,6 +104,23 @@ impl Folder {
         }
     }
 
+    /// Refuses to go on with the job `found` here, of which `stored` planes are, where another is
+    /// `asked` for.
+    ///
+    /// # Errors
+    /// [`JournalError::OtherJob`].
+    pub fn check(&self, found: &Job, asked: &Job, stored: u64) -> Result<(), JournalError> {
+        let differences = found.differences(asked);
+        if differences.is_empty() {
+            return Ok(());
+        }
+        Err(JournalError::OtherJob {
+            folder: self.path.clone(),
+            stored,
+            differences,
+        })
+    }
+
     /// Makes the folder for a new job, after whatever was left there.
     ///
     /// # Errors

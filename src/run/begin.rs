@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 
 use crate::convolve::vectorised;
 use crate::error::{Bug, Stage};
-use crate::journal::{Folder, Journal, JournalError, Opening, PlaneSums, boot};
+use crate::journal::{Folder, Journal, Opening, PlaneSums, boot};
 use crate::map::MapError;
 use crate::output::name::part_of;
 use crate::output::{Draft, OutputError, Place};
@@ -82,21 +82,12 @@ fn draft(prepared: &Prepared, folder: &Folder) -> Result<Draft, Stage> {
     let place = Place::claim_unfinished(output, prepared.existing)?;
     // The work was looked at before it was locked: another run may have ended it meanwhile.
     match folder.job()? {
-        Some(job) if job.differences(&prepared.job).is_empty() => {
+        Some(job) => {
+            folder.check(&job, &prepared.job, 0)?;
             Ok(place.reopen(len_bytes, prepared.io)?)
         }
-        Some(job) => Err(changed(folder, &job, prepared)),
         None => Ok(place.create(len_bytes, prepared.io)?),
     }
-}
-
-fn changed(folder: &Folder, found: &crate::journal::Job, prepared: &Prepared) -> Stage {
-    JournalError::OtherJob {
-        folder: folder.path().to_owned(),
-        stored: 0,
-        differences: found.differences(&prepared.job),
-    }
-    .into()
 }
 
 /// Takes over what the journals of earlier runs say. Planes in doubt are read.

@@ -117,14 +117,6 @@ pub(super) fn is_ours(output: &Path) -> bool {
 impl Earlier {
     /// Refuses to go on with another job than is asked for.
     pub fn check(&self, output: &Path, asked: &Job) -> Result<(), JournalError> {
-        let differences = self.job.differences(asked);
-        if differences.is_empty() {
-            return Ok(());
-        }
-        Err(JournalError::OtherJob {
-            folder: Folder::of(output).path().to_owned(),
-            stored: self.stored,
-            differences,
-        })
+        Folder::of(output).check(&self.job, asked, self.stored)
     }
 }

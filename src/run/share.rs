@@ -5,8 +5,9 @@
 //! before it is published: so any plane may be made by any process at any time, also twice, and
 //! the result is the same.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
@@ -15,7 +16,7 @@ use rayon::ThreadPool;
 
 use crate::convolve::Backend;
 use crate::error::{Blame, Bug, Error, Stage, Unfinished};
-use crate::journal::{Folder, Job, Journal, JournalError, Opening, boot};
+use crate::journal::{Folder, Job, Journal, JournalError, Opening, PlaneSums, Record, boot};
 use crate::map::{MapError, Shared, page_bytes};
 use crate::output::OutputError;
 use crate::output::name::part_of;
@@ -204,11 +205,7 @@ fn journal(
 
 /// Whether the file and the record hold what the record says. The file is opened for reading here
 /// and nowhere else, and closed again before anything is written.
-fn is_whole(
-    prepared: &Prepared,
-    cube: &Cube,
-    record: &crate::journal::Record,
-) -> Result<bool, Stage> {
+fn is_whole(prepared: &Prepared, cube: &Cube, record: &Record) -> Result<bool, Stage> {
     let path = part_of(&prepared.plan.facts.output);
     let plane = record.plane;
     let range = cube.plane_range(plane);
@@ -224,12 +221,9 @@ fn is_whole(
 /// The job under way, which must be the one that was asked for.
 pub(super) fn join(prepared: &Prepared) -> Result<Job, Stage> {
     let job = offer(prepared)?;
-    let differences = job.differences(&prepared.job);
-    if differences.is_empty() {
-        return Ok(job);
-    }
     let folder = Folder::of(&prepared.plan.facts.output);
-    Err(other_job(&folder, differences))
+    folder.check(&job, &prepared.job, 0)?;
+    Ok(job)
 }
 
 /// The job that is under way: that of whoever was first. Makes the working file and offers our job
@@ -263,7 +257,7 @@ fn offer(prepared: &Prepared) -> Result<Job, Stage> {
     if is_first && made_by(output, &prepared.job) {
         // It was finished while we made ready: nothing is begun anew.
         folder.remove()?;
-        let _ = std::fs::remove_file(part_of(output));
+        let _ = fs::remove_file(part_of(output));
         return Err(OutputError::Exists.into());
     }
     let job = folder.job()?;
@@ -294,15 +288,6 @@ fn write_rest(path: &Path, prepared: &Prepared, data: (u64, u64)) -> Result<(), 
     Ok(file.sync_data().map_err(failed)?)
 }
 
-fn other_job(folder: &Folder, differences: Vec<crate::journal::Difference>) -> Stage {
-    JournalError::OtherJob {
-        folder: folder.path().to_owned(),
-        stored: 0,
-        differences,
-    }
-    .into()
-}
-
 fn not_a_job(folder: &Folder) -> Stage {
     let path = folder.job_path();
     JournalError::NotAJob { path }.into()
@@ -311,11 +296,9 @@ fn not_a_job(folder: &Folder) -> Stage {
 /// What is in the file and in the record.
 pub(super) fn record_sums(
     file: &File,
-    range: &std::ops::Range<u64>,
-    record: &crate::journal::Record,
-) -> io::Result<crate::journal::PlaneSums> {
-    use crate::journal::PlaneSums;
-
+    range: &Range<u64>,
+    record: &Record,
+) -> io::Result<PlaneSums> {
     let (head, tail) = (record.head.len() as u64, record.tail.len() as u64);
     let inside = range.start + head..range.end.saturating_sub(tail);
     let middle = sums(file, &inside)?.moved(head);
