@@ -4,6 +4,7 @@
 mod args;
 mod bar;
 mod beams;
+mod bench;
 mod demo;
 mod failure;
 mod finish;
@@ -13,6 +14,7 @@ mod inputs;
 mod json;
 mod out;
 mod rank;
+mod rates;
 mod report;
 mod request;
 mod retype;
@@ -82,6 +84,7 @@ fn dispatch(command: Command, results: &Results) -> Result<Status, failure::Fail
         Command::Finish(args) => finish::run(&args, results),
         Command::Clean(args) => finish::clean(&args),
         Command::Demo(args) => demo::run(&args.dir, results),
+        Command::Bench(args) => bench::run(&args, results),
         Command::Rank => rank::run(results),
         Command::Completions { shell } => Ok(shell::completions(shell, results)),
         Command::Man { command } => shell::man(command.as_deref(), results),
