@@ -10,6 +10,7 @@
 
 pub mod cpu;
 mod error;
+pub mod rates;
 pub mod reference;
 
 use std::fmt;
