@@ -5,6 +5,7 @@ mod args;
 mod bar;
 mod beams;
 mod demo;
+mod devices;
 mod failure;
 mod finish;
 mod help;
@@ -82,6 +83,7 @@ fn dispatch(command: Command, results: &Results) -> Result<Status, failure::Fail
         Command::Finish(args) => finish::run(&args, results),
         Command::Clean(args) => finish::clean(&args),
         Command::Demo(args) => demo::run(&args.dir, results),
+        Command::Devices(args) => Ok(devices::run(&args, results)),
         Command::Rank => rank::run(results),
         Command::Completions { shell } => Ok(shell::completions(shell, results)),
         Command::Man { command } => shell::man(command.as_deref(), results),

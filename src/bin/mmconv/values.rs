@@ -4,7 +4,7 @@
 use clap::ValueEnum;
 use mmfits::beam::source::BeamFrom;
 use mmfits::plan::{Edge, HduChoice, Mode, NanRule, Precision, RefChannel, UnitChoice};
-use mmfits::run::{Io, When};
+use mmfits::run::{BackendKind, Io, When};
 
 /// How one common beam is shared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -174,6 +174,28 @@ impl From<PrecisionWord> for Option<Precision> {
             PrecisionWord::Auto => None,
             PrecisionWord::F32 => Some(Precision::F32),
             PrecisionWord::F64 => Some(Precision::F64),
+        }
+    }
+}
+
+/// What computes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum BackendWord {
+    /// A GPU where there is one that can be used
+    #[default]
+    Auto,
+    /// The processor alone
+    Cpu,
+    /// A GPU, or an error
+    Cuda,
+}
+
+impl From<BackendWord> for BackendKind {
+    fn from(word: BackendWord) -> Self {
+        match word {
+            BackendWord::Auto => Self::Auto,
+            BackendWord::Cpu => Self::Cpu,
+            BackendWord::Cuda => Self::Cuda,
         }
     }
 }
