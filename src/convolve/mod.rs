@@ -226,6 +226,7 @@ pub struct PlaneKind {
 pub struct Workload {
     precision: Precision,
     threads_per_lane: usize,
+    planes: usize,
     kinds: Vec<PlaneKind>,
 }
 
@@ -238,6 +239,7 @@ impl Workload {
         Self {
             precision,
             threads_per_lane: 1,
+            planes: usize::MAX,
             kinds: Vec::new(),
         }
     }
@@ -249,6 +251,13 @@ impl Workload {
             threads_per_lane: threads.max(1),
             ..self
         }
+    }
+
+    /// The same planes, of which there are so many in all: lanes that take several at once need no
+    /// room for more than their share.
+    #[must_use]
+    pub fn with_planes(self, planes: usize) -> Self {
+        Self { planes, ..self }
     }
 
     /// Adds a plane of `ny` rows of `nx` pixels. The order does not matter, nor do repetitions.
@@ -273,6 +282,12 @@ impl Workload {
     #[must_use]
     pub fn threads_per_lane(&self) -> usize {
         self.threads_per_lane
+    }
+
+    /// How many planes there are; [`usize::MAX`] if that is not known.
+    #[must_use]
+    pub fn planes(&self) -> usize {
+        self.planes
     }
 
     /// The kinds of planes.

@@ -25,7 +25,9 @@ use crate::run::store::{Edges, PlaneStore};
 /// What each lane must be ready for.
 pub(super) fn workload(plan: &FilePlan) -> Workload {
     let facts = &plan.facts;
-    let mut workload = Workload::new(plan.precision).with_threads_per_lane(plan.threads_per_lane);
+    let mut workload = Workload::new(plan.precision)
+        .with_threads_per_lane(plan.threads_per_lane)
+        .with_planes(plan.convolutions().count());
     for convolution in plan.convolutions() {
         workload.add(facts.nx, facts.ny, *convolution);
     }

@@ -2,6 +2,7 @@
 //! needs less. Nothing is allocated here.
 
 use super::super::Workload;
+use super::LEAST_LANES;
 use super::staging::Staging;
 use crate::kernel::Grid;
 use crate::plan::{NanRule, Precision};
@@ -87,8 +88,9 @@ impl Needs {
         if !counts || plane == 0 {
             return None;
         }
-        let planes = (batch_bytes / plane as u64).clamp(1, MOST_PLANES);
-        needs.planes = planes as usize;
+        let planes = (batch_bytes / plane as u64).clamp(1, MOST_PLANES) as usize;
+        let share = workload.planes().div_ceil(LEAST_LANES).max(1);
+        needs.planes = planes.min(share);
         Some(needs)
     }
 
