@@ -140,7 +140,7 @@ fn address(name: &str) -> Option<*const c_void> {
     // pointer-sized copy of it is made.
     let address = unsafe { symbol.try_as_raw_ptr() };
     address
-        .map(|address| address.cast_const())
+        .map(<*mut c_void>::cast_const)
         .filter(|address| !address.is_null())
 }
 
@@ -202,7 +202,10 @@ pub(super) fn call(function: &'static str, error: DriverError) -> Call {
     let call = Call {
         function,
         code: error.0 as c_int,
-        name: name.map_or_else(|_| "an unknown error".to_owned(), |name| name.into_owned()),
+        name: name.map_or_else(
+            |_| "an unknown error".to_owned(),
+            std::borrow::Cow::into_owned,
+        ),
     };
     if is_sticky(call.code) {
         ENDED.get_or_init(|| call.clone());

@@ -23,12 +23,15 @@ mod staging;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::time::Instant;
 
 use super::device::{DeviceError, DeviceInfo, Stack, Unavailable};
 use super::{Backend, BackendError, Cpu, Lane, Workload};
+use crate::plan::Precision;
 use cufft::Cufft;
 use driver::{Device, Driver};
-use engine::{Engine, Parts};
+pub use engine::parts::DeviceParts;
+use engine::{Batch, Engine, Parts, Samples};
 use kernels::Kernels;
 use lane::CudaLane;
 use needs::{BATCH_BYTES, Needs};
@@ -85,6 +88,8 @@ struct Shared {
     info: DeviceInfo,
     arithmetic: String,
     batch_bytes: u64,
+    /// What opening it took.
+    start_seconds: f64,
     fallback: OnceLock<Cpu>,
     arithmetic_with_fallback: OnceLock<String>,
     /// The engine of the workload that lanes were last made for.
@@ -101,10 +106,14 @@ impl Cuda {
     /// # Errors
     /// [`DeviceError::Unavailable`] with the reason.
     pub fn open(options: &Options) -> Result<Self, DeviceError> {
-        let cuda = Self {
+        let begun = Instant::now();
+        let mut cuda = Self {
             shared: Arc::new(Shared::open(options).map_err(DeviceError::Unavailable)?),
         };
         selftest::run(&cuda).map_err(DeviceError::Unavailable)?;
+        if let Some(shared) = Arc::get_mut(&mut cuda.shared) {
+            shared.start_seconds = begun.elapsed().as_secs_f64();
+        }
         for count in [&cuda.shared.on_device, &cuda.shared.on_cpu] {
             count.store(0, Ordering::Relaxed);
         }
@@ -129,6 +138,55 @@ impl Cuda {
     #[must_use]
     pub fn info(&self) -> &DeviceInfo {
         &self.shared.info
+    }
+
+    /// Times each step of planes of `ny` rows of `nx` pixels, and all of them together, over about so
+    /// many planes; samples are in memory.
+    ///
+    /// # Errors
+    /// [`BackendError::Device`] where the device has no memory for them, or fails.
+    pub fn parts(
+        &self,
+        (nx, ny): (usize, usize),
+        precision: Precision,
+        planes: usize,
+    ) -> Result<DeviceParts, BackendError> {
+        let convolution = selftest::wide(nx, ny, precision);
+        let mut workload = Workload::new(precision);
+        workload.add(nx, ny, convolution);
+        let engine = self.shared.engine(&workload)?;
+        let mut lanes = engine::parts::lanes(&engine)?;
+        let samples = Samples {
+            double: precision == Precision::F64,
+            big_endian: true,
+        };
+        let coefficients_at = engine.needs().coefficients_at();
+        let together = engine.rung().planes;
+        for (staging, _) in &mut lanes {
+            for at in 0..together {
+                let memory = staging.as_mut_slice();
+                lane::describe(memory, (coefficients_at, at), &convolution)?;
+            }
+        }
+        let batch = Batch {
+            planes: together,
+            convolution: &convolution,
+            masked: false,
+            input: samples,
+            output: samples,
+            coefficients_at,
+        };
+        let device = self.shared.device();
+        let timed = device
+            .timed_event()
+            .and_then(|first| Ok([first, device.timed_event()?]));
+        let timed = timed.map_err(DeviceError::Call)?;
+        let batches = planes.div_ceil(together).max(LEAST_LANES);
+        let parts = engine.time(&batch, batches, (&timed, &mut lanes))?;
+        Ok(DeviceParts {
+            start: self.shared.start_seconds,
+            ..parts
+        })
     }
 
     fn needs(&self, workload: &Workload) -> Option<Needs> {
@@ -162,6 +220,7 @@ impl Shared {
             info,
             arithmetic,
             batch_bytes: options.batch_bytes.unwrap_or(BATCH_BYTES),
+            start_seconds: 0.0,
             fallback: OnceLock::new(),
             arithmetic_with_fallback: OnceLock::new(),
             engine: Mutex::default(),
