@@ -73,6 +73,10 @@ pub const ROOMS: &[Room] = &[
     open("bin", &[]),
 ];
 
+/// Files of pure rooms that look into the environment and into folders all the same: libraries of a
+/// device are opened at run time, and have to be found.
+pub const LOOKS_AROUND: &[&str] = &["src/convolve/cuda/search.rs"];
+
 /// The room with this name.
 pub fn room(name: &str) -> Option<&'static Room> {
     ROOMS.iter().find(|room| room.name == name)
@@ -88,7 +92,7 @@ pub fn homes(name: &str) -> Option<&'static [&'static str]> {
         "clap" | "clap_complete" | "clap_mangen" | "indicatif" | "serde_json" | "signal_hook" => {
             &["bin"]
         }
-        "cudarc" => &["convolve"],
+        "cudarc" | "libloading" => &["convolve"],
         // No FITS in the maps.
         "fits_layout" => &[
             "beam", "sky", "plane", "kernel", "plan", "convolve", "output", "journal", "image",

@@ -44,6 +44,8 @@ pub enum Command {
     Demo(Demo),
     /// Measure this machine: what bounds it, and what a GPU gains
     Bench(Bench),
+    /// Show what there is to compute with: threads, GPUs, or why none can be used
+    Devices(Devices),
     /// Show which shard --shard auto would take here, and from which variables
     Rank,
     /// Print the completions of a shell
@@ -237,6 +239,8 @@ pub struct Running {
     /// default is a quarter of what the machine or the cgroup has.
     #[arg(long, value_name = "SIZE", value_parser = values::size_bytes)]
     pub memory: Option<u64>,
+    #[command(flatten)]
+    pub backend: Backend,
     /// Folder for a file of working memory, where a plane does not fit into --memory
     ///
     /// The file has no name and goes with the run. Only planes that strips cannot do need it.
@@ -271,6 +275,28 @@ pub struct Running {
     /// Print the plan of every plane
     #[arg(short, long, conflicts_with = "quiet")]
     pub verbose: bool,
+}
+
+/// What computes.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Backend")]
+pub struct Backend {
+    /// What computes [default: $MMCONV_BACKEND, else auto]
+    ///
+    /// auto takes a GPU where there is one that can be used and where that is expected to save
+    /// more than its start takes, and the CPU otherwise; it says which and why. mmconv bench --save
+    /// keeps how fast this machine is. mmconv devices shows what there is.
+    #[arg(long, value_name = "WHAT", value_enum)]
+    pub backend: Option<BackendWord>,
+    /// The same as --backend cpu
+    #[arg(long, conflicts_with = "backend")]
+    pub force_cpu: bool,
+    /// The GPU, by its number in mmconv devices
+    #[arg(long, value_name = "N", default_value = "0")]
+    pub device: usize,
+    /// The most of the GPU's memory that may be taken [default: most of what is free]
+    #[arg(long, value_name = "SIZE", value_parser = values::size_bytes)]
+    pub device_memory: Option<u64>,
 }
 
 /// What becomes of unfinished work.
@@ -384,6 +410,16 @@ pub struct Clean {
     pub outputs: Vec<PathBuf>,
 }
 
+/// Show what there is to compute with: threads, GPUs, or why none can be used.
+///
+/// No flag and no variable that chooses a backend changes what is shown.
+#[derive(Clone, Debug, Args)]
+pub struct Devices {
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// Make a small synthetic cube and smooth it: where to begin.
 #[derive(Clone, Debug, Args)]
 pub struct Demo {
@@ -419,12 +455,6 @@ pub struct Bench {
     /// Threads [default: the processors this process may use]
     #[arg(long, value_name = "N", value_parser = values::at_least_one)]
     pub threads: Option<usize>,
-    /// What is measured beside the CPU
-    #[arg(long, value_enum, default_value_t)]
-    pub backend: BackendWord,
-    /// The GPU, by its number
-    #[arg(long, value_name = "N", default_value = "0")]
-    pub device: usize,
     /// Folder for the cube and its outputs: the disk that is measured [default: that of temporary
     /// files]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
@@ -442,4 +472,6 @@ pub struct Bench {
     /// Print one JSON object instead of the table
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    pub backend: Backend,
 }

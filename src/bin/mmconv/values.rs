@@ -4,7 +4,7 @@
 use clap::ValueEnum;
 use mmfits::beam::source::BeamFrom;
 use mmfits::plan::{Edge, HduChoice, Mode, NanRule, Precision, RefChannel, UnitChoice};
-use mmfits::run::{Io, When};
+use mmfits::run::{BackendKind, Io, When};
 
 /// How one common beam is shared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -188,6 +188,16 @@ pub enum BackendWord {
     Cpu,
     /// A GPU, or an error
     Cuda,
+}
+
+impl From<BackendWord> for BackendKind {
+    fn from(word: BackendWord) -> Self {
+        match word {
+            BackendWord::Auto => Self::Auto,
+            BackendWord::Cpu => Self::Cpu,
+            BackendWord::Cuda => Self::Cuda,
+        }
+    }
 }
 
 /// A program whose ways are taken over.

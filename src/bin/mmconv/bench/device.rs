@@ -1,8 +1,8 @@
-//! A device at work: the parts of a plane, and whole planes. Nothing is printed here.
+//! A device at work: the parts of a plane, and whole planes. Nothing is printed here. Without the
+//! feature `cuda` there is no device, and all this says so.
 
-use mmfits::run::Request;
-
-use super::Case;
+use mmfits::plan::Precision;
+use mmfits::run::{BackendKind, Choice, Request};
 
 /// Seconds a plane.
 #[derive(Clone, Copy, Debug, Default)]
@@ -25,6 +25,8 @@ pub struct Parts {
     pub d2h: f64,
     /// All but the ways there and back.
     pub resident: f64,
+    /// The same with a mask that is smoothed too.
+    pub resident_masked: f64,
     /// One after another.
     pub serial: f64,
     /// Ways and work overlapping.
@@ -35,7 +37,7 @@ pub struct Parts {
 
 impl Parts {
     /// Key, name and seconds of each line.
-    pub fn lines(parts: Option<&Self>) -> [(&'static str, &'static str, Option<f64>); 11] {
+    pub fn lines(parts: Option<&Self>) -> [(&'static str, &'static str, Option<f64>); 12] {
         let of = |value: fn(&Self) -> f64| parts.map(value);
         [
             ("device_h2d", "host to device", of(|p| p.h2d)),
@@ -51,6 +53,11 @@ impl Parts {
                 "resident, no transfers",
                 of(|p| p.resident),
             ),
+            (
+                "device_resident_masked",
+                "resident, mask smoothed too",
+                of(|p| p.resident_masked),
+            ),
             ("device_serial", "transfers in series", of(|p| p.serial)),
             (
                 "device_overlapped",
@@ -61,31 +68,89 @@ impl Parts {
     }
 }
 
-/// A device that can be measured.
-#[derive(Debug)]
-pub struct Device(());
-
-/// The device with this number, or why there is none.
-pub fn open(number: usize) -> Result<Device, String> {
-    let _ = number;
-    Err("this program was built without the CUDA backend".to_owned())
+/// The same request, to be done on the device that was chosen.
+pub fn request(request: &Request, choice: &Choice) -> Request {
+    Request {
+        choice: Choice {
+            backend: BackendKind::Cuda,
+            ..choice.clone()
+        },
+        ..request.clone()
+    }
 }
 
+/// A device that can be measured.
+#[cfg(all(feature = "cuda", target_os = "linux"))]
+#[derive(Debug)]
+pub struct Device(mmfits::convolve::cuda::Cuda);
+
+/// The device that was chosen, or why there is none.
+#[cfg(all(feature = "cuda", target_os = "linux"))]
+pub fn open(choice: &Choice) -> Result<Device, String> {
+    let options = mmfits::convolve::cuda::Options {
+        device: choice.device,
+        memory_bytes: choice.device_memory_bytes,
+        batch_bytes: None,
+    };
+    mmfits::convolve::cuda::Cuda::open(&options)
+        .map(Device)
+        .map_err(|error| crate::failure::chain(&error))
+}
+
+#[cfg(all(feature = "cuda", target_os = "linux"))]
 impl Device {
-    /// The parts of a plane.
-    #[expect(
-        clippy::unused_self,
-        clippy::unnecessary_wraps,
-        reason = "no device can be opened yet"
-    )]
-    pub fn parts(&self, case: &Case) -> Result<Parts, String> {
-        let _ = case;
-        Ok(Parts::default())
+    /// What it is.
+    pub fn name(&self) -> String {
+        self.0.info().to_string()
     }
 
-    /// The same request, to be done on this device.
-    #[expect(clippy::unused_self, reason = "no device can be opened yet")]
-    pub fn request(&self, request: &Request) -> Request {
-        request.clone()
+    /// The parts of one of about so many planes.
+    pub fn parts(
+        &self,
+        shape: (usize, usize),
+        precision: Precision,
+        planes: usize,
+    ) -> Result<Parts, String> {
+        let parts = self.0.parts(shape, precision, planes);
+        let parts = parts.map_err(|error| crate::failure::chain(&error))?;
+        Ok(Parts {
+            h2d: parts.h2d,
+            load: parts.load,
+            forward: parts.forward,
+            filter: parts.filter,
+            inverse: parts.inverse,
+            blank: parts.blank,
+            store: parts.store,
+            d2h: parts.d2h,
+            resident: parts.resident,
+            resident_masked: parts.resident_masked,
+            serial: parts.serial,
+            overlapped: parts.overlapped,
+            start: parts.start,
+        })
+    }
+}
+
+/// No device can be.
+#[cfg(not(all(feature = "cuda", target_os = "linux")))]
+#[derive(Debug)]
+pub enum Device {}
+
+/// Why there is none.
+#[cfg(not(all(feature = "cuda", target_os = "linux")))]
+pub fn open(_: &Choice) -> Result<Device, String> {
+    Err(mmfits::convolve::device::Unavailable::NotBuilt.to_string())
+}
+
+#[cfg(not(all(feature = "cuda", target_os = "linux")))]
+impl Device {
+    /// There is none.
+    pub fn name(&self) -> String {
+        match *self {}
+    }
+
+    /// There are none.
+    pub fn parts(&self, _: (usize, usize), _: Precision, _: usize) -> Result<Parts, String> {
+        match *self {}
     }
 }
