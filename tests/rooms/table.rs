@@ -87,7 +87,8 @@ pub fn homes(name: &str) -> Option<&'static [&'static str]> {
     Some(match name {
         "memmap2" => &["map"],
         "rustfft" | "realfft" => &["convolve", "plane"],
-        "rayon" => &["convolve", "run", "output"],
+        // In the bin for `bench`, whose lanes have a pool as those of a run have.
+        "rayon" => &["convolve", "run", "output", "bin"],
         "clap" | "clap_complete" | "clap_mangen" | "indicatif" | "serde_json" | "signal_hook" => {
             &["bin"]
         }
