@@ -33,7 +33,7 @@ const DEVICE_LINES: [&str; 12] = [
     "store",
     "device to host",
     "resident, no transfers",
-    "resident, mask smoothed too",
+    "resident, with a mask",
     "transfers in series",
     "transfers overlapped",
 ];

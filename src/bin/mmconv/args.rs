@@ -42,10 +42,10 @@ pub enum Command {
     Clean(Clean),
     /// Make a small synthetic cube and smooth it: where to begin
     Demo(Demo),
-    /// Measure this machine: what bounds it, and what a GPU gains
-    Bench(Bench),
     /// Show what there is to compute with: threads, GPUs, or why none can be used
     Devices(Devices),
+    /// Measure this machine: what bounds it, and what a GPU gains
+    Bench(Bench),
     /// Show which shard --shard auto would take here, and from which variables
     Rank,
     /// Print the completions of a shell

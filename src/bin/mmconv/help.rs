@@ -6,7 +6,7 @@ Exit status:
   0   done
   2   the request cannot be met: flags, an unreachable target, an output that exists
   3   an input is wrong: format, beams, units, or cut short
-  4   the machine failed: disk, memory, permission
+  4   the machine failed: disk, memory, permission, a GPU
   5   incomplete: planes that other processes make are missing
   6   stored planes do not match their checksums
   70  a bug in mmconv; please report it

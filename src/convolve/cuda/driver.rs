@@ -64,6 +64,11 @@ const OLDEST_VERSION: c_int = 12_000;
 /// The failure that ended all use of CUDA in this process, if one did.
 static ENDED: OnceLock<Call> = OnceLock::new();
 
+/// The failure that ended all use of CUDA in this process, if one did.
+pub(super) fn ended() -> Option<&'static Call> {
+    ENDED.get()
+}
+
 /// The driver, opened and begun.
 #[derive(Clone, Debug)]
 pub(super) struct Driver {
@@ -76,7 +81,7 @@ pub(super) struct Driver {
 impl Driver {
     /// Opens the driver, or says why it cannot be used. A second call is cheap.
     pub fn open() -> Result<Self, Unavailable> {
-        if let Some(call) = ENDED.get() {
+        if let Some(call) = ended() {
             return Err(Unavailable::Ended(call.clone()));
         }
         // SAFETY: the initialisers of a library of this name run; it is the driver's, or one that

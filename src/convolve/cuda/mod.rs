@@ -21,16 +21,15 @@ mod selftest;
 mod staging;
 
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Instant;
 
-use super::device::{DeviceError, DeviceInfo, Stack, Unavailable};
+use super::device::{DeviceError, DeviceInfo, DeviceParts, Options, Stack, Unavailable};
 use super::{Backend, BackendError, Cpu, Lane, Workload};
 use crate::plan::Precision;
 use cufft::Cufft;
 use driver::{Device, Driver};
-pub use engine::parts::DeviceParts;
 use engine::{Batch, Engine, Parts, Samples};
 use kernels::Kernels;
 use lane::CudaLane;
@@ -40,17 +39,6 @@ use needs::{BATCH_BYTES, Needs};
 /// is filled meanwhile; more where there are threads to fill them.
 const LEAST_LANES: usize = 4;
 const MOST_LANES: usize = 8;
-
-/// Which device, and how much of it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Options {
-    /// Its number, from 0.
-    pub device: usize,
-    /// The most of its memory that may be taken, bytes; by default most of what is free.
-    pub memory_bytes: Option<u64>,
-    /// Planes go through it together up to so many bytes of samples; 32 MiB by default.
-    pub batch_bytes: Option<u64>,
-}
 
 /// What there is of CUDA on this machine, or why it cannot be used. No device is begun.
 ///
@@ -95,6 +83,8 @@ struct Shared {
     /// The engine of the workload that lanes were last made for.
     engine: Mutex<Option<(Workload, Weak<Engine>)>>,
     remarks: Mutex<Vec<String>>,
+    /// Whether a failure has been told already.
+    failing: AtomicBool,
     on_device: AtomicU64,
     on_cpu: AtomicU64,
 }
@@ -225,6 +215,7 @@ impl Shared {
             arithmetic_with_fallback: OnceLock::new(),
             engine: Mutex::default(),
             remarks: Mutex::default(),
+            failing: AtomicBool::new(false),
             on_device: AtomicU64::new(0),
             on_cpu: AtomicU64::new(0),
         })
@@ -285,8 +276,8 @@ impl Shared {
     }
 
     fn remark_failure(&self, error: &DeviceError) {
-        // Of the lanes that share an engine only the first knows why.
-        if !matches!(error, DeviceError::Gone(_)) {
+        // Of all lanes the first knows why; what the others find follows from it.
+        if !self.failing.swap(true, Ordering::Relaxed) {
             self.remark(format!("{error}; the CPU goes on"));
         }
     }
@@ -355,6 +346,7 @@ impl Backend for Cuda {
 
     fn remarks(&self) -> Vec<String> {
         let mut remarks = std::mem::take(&mut *self.shared.remarks());
+        self.shared.failing.store(false, Ordering::Relaxed);
         let on_cpu = self.shared.on_cpu.swap(0, Ordering::Relaxed);
         let on_device = self.shared.on_device.swap(0, Ordering::Relaxed);
         if on_cpu > 0 {

@@ -16,6 +16,7 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use mmfits::beam::Beam;
+use mmfits::convolve::device::DeviceParts;
 use mmfits::convolve::rates::{Rate, Rates, Work};
 use mmfits::plan::{FilePlan, NanRule, Precision, Spec, TargetChoice};
 use mmfits::run::{BackendKind, Choice, Request, Resources, prepare};
@@ -26,7 +27,7 @@ use crate::out::{Results, tell};
 use crate::words::Spread;
 use crate::{rates, request};
 use cube::Cube;
-use device::{Device, Parts};
+use device::Device;
 use files::{Files, Walls};
 use folder::Folder;
 use memory::Planes;
@@ -67,7 +68,7 @@ struct Found {
     /// The device, or why there is none.
     device: Result<String, String>,
     /// Its parts, or why they are not known.
-    parts: Result<Parts, String>,
+    parts: Result<DeviceParts, String>,
     /// From file to file.
     files: Walls,
     /// One plane.
@@ -92,7 +93,7 @@ pub fn run(args: &Bench, results: &Results) -> Result<Status, Failure> {
             device_rates(&found, device, &mut rates);
         }
     }
-    drop((folder, device));
+    drop(folder);
     let seen = found.seen(&rates);
     let verdict = Verdict::of(&seen);
     let sentences = verdict::in_words(&seen, &verdict);
@@ -180,9 +181,9 @@ fn measure(
         .map_err(failed)?;
     drop(planes);
     progress("the device");
-    let name = device.as_ref().map(Device::name).map_err(Clone::clone);
-    let parts = device.as_ref().map_err(Clone::clone);
-    let parts = parts.and_then(|device| case.parts(device));
+    let device = device.as_ref().map_err(Clone::clone);
+    let name = device.clone().map(|device| device.name.clone());
+    let parts = device.and_then(|device| case.parts(device));
     progress("from file to file");
     let files = Files {
         folder,
@@ -246,7 +247,7 @@ impl Case {
         }
     }
 
-    fn parts(&self, device: &Device) -> Result<Parts, String> {
+    fn parts(&self, device: &Device) -> Result<DeviceParts, String> {
         let Cube {
             nx, ny, channels, ..
         } = self.cube;
@@ -345,7 +346,7 @@ fn other_rates(case: &Case, folder: &Folder, rates: &mut Rates) -> Result<(), Fa
 }
 
 /// What a device takes of a plane with so many gpixels, as rates.
-fn parts_rates(parts: &Parts, precision: Precision, (gpixels, rates): (f64, &mut Rates)) {
+fn parts_rates(parts: &DeviceParts, precision: Precision, (gpixels, rates): (f64, &mut Rates)) {
     let seconds = [(false, parts.resident), (true, parts.resident_masked)];
     for (masked, seconds) in seconds {
         rates.set(Rate::device(precision, masked), seconds / gpixels);

@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value, json};
 
-use super::device::Parts;
 use super::verdict::{Verdict, short};
 use super::{Found, RUNS, TARGET};
 use crate::json;
@@ -99,7 +98,7 @@ fn memory(found: &Found) -> Group<'_> {
 }
 
 fn device(found: &Found) -> Group<'_> {
-    let parts = Parts::lines(found.parts.as_ref().ok());
+    let parts = super::device::lines(found.parts.as_ref().ok());
     Group {
         heading: match &found.device {
             Ok(name) => format!("device, in memory: {name}"),

@@ -5,45 +5,10 @@ use std::sync::PoisonError;
 use super::super::driver::{Event, Stream};
 use super::super::staging::Staging;
 use super::{Batch, Engine, MASK, OF_IMAGE, OF_MASK, Set, mistake};
-use crate::convolve::device::{Call, DeviceError};
+use crate::convolve::device::{Call, DeviceError, DeviceParts};
 
 /// Batches on their way at once where copies and computing overlap.
 const IN_FLIGHT: usize = 3;
-
-/// What a plane takes on a device, seconds: each step alone, and all of them together.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct DeviceParts {
-    /// The copy to the device.
-    pub h2d: f64,
-    /// Samples to numbers, blanks to zero.
-    pub load: f64,
-    /// The transform there.
-    pub forward: f64,
-    /// The product with the transfer function.
-    pub filter: f64,
-    /// The transform back.
-    pub inverse: f64,
-    /// The smoothed mask against its limit.
-    pub blank: f64,
-    /// Numbers to samples, blanks put back.
-    pub store: f64,
-    /// The copy back.
-    pub d2h: f64,
-    /// A plane in the device's memory, without a mask.
-    pub resident: f64,
-    /// The same with a mask.
-    pub resident_masked: f64,
-    /// There, through it and back, one step after another.
-    pub serial: f64,
-    /// The same with copies beside the computing.
-    pub overlapped: f64,
-    /// Opening the device, once a process: context, kernels, test.
-    pub start: f64,
-    /// Memory that the transforms work in, bytes a plane.
-    pub area_bytes: f64,
-    /// Planes that went together.
-    pub planes: usize,
-}
 
 impl Engine {
     /// Times each step over so many batches of the most planes. `batch` is one of them, without a
