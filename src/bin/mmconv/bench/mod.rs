@@ -280,7 +280,9 @@ impl Found {
         rates.set(Rate::Threads, case.threads as f64);
         if case.threads > 1 {
             let more = self.one_thread / self.all_threads - 1.0;
-            rates.set(Rate::ThreadShare, more / (case.threads - 1) as f64);
+            // More than that is chance.
+            let share = (more / (case.threads - 1) as f64).min(1.0);
+            rates.set(Rate::ThreadShare, share);
         }
         let rate = Rate::cpu(case.precision(), case.masked());
         rates.set(rate, self.one_thread / self.gpixels());
