@@ -142,7 +142,7 @@ impl Cuda {
         planes: usize,
     ) -> Result<DeviceParts, BackendError> {
         let convolution = selftest::wide(nx, ny, precision);
-        let mut workload = Workload::new(precision);
+        let mut workload = Workload::new(precision).with_planes(planes);
         workload.add(nx, ny, convolution);
         let engine = self.shared.engine(&workload)?;
         let mut lanes = engine::parts::lanes(&engine)?;

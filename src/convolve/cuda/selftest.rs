@@ -105,7 +105,7 @@ fn convolved(
     stored: &[u8],
 ) -> Result<Vec<f64>, BackendError> {
     let convolution = small();
-    let mut workload = Workload::new(precision);
+    let mut workload = Workload::new(precision).with_planes(1);
     workload.add(NX, NY, convolution);
     let bitpix = precision.bitpix();
     let mut bytes = vec![0; stored.len()];
