@@ -256,7 +256,6 @@ fn kernels_agree_with_numpy() {
     let mut command = Command::new(python);
     command.arg(cuda::of_project("tests/cuda/check_kernels.py"));
     let (said, _) = cuda::run(command.arg(folder.join("libkernels.so")));
-    println!("{said}");
     assert!(said.contains("planes: "), "{said}");
 }
 

@@ -3,6 +3,7 @@
 //! to `required` it fails, as it does in CI.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -15,7 +16,10 @@ pub fn of_project(path: &str) -> PathBuf {
 pub fn skipped<T>(why: &str) -> Option<T> {
     let required = std::env::var("MMFITS_CUDA_TOOLS").is_ok_and(|value| value == "required");
     assert!(!required, "{why}, which MMFITS_CUDA_TOOLS requires");
-    eprintln!("skipped: {why}");
+    // Not `eprintln!`, which is shown of failed tests only.
+    let thread = std::thread::current();
+    let test = thread.name().unwrap_or_default();
+    let _ = writeln!(std::io::stderr(), "SKIPPED {test}: {why}");
     None
 }
 
