@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::error::Unfinished;
-use crate::plan::FilePlan;
+use crate::plan::{FilePlan, Note};
 
 /// What came of one file.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,6 +16,8 @@ pub struct FileReport {
     pub skipped: bool,
     /// What there is of it, where other processes have planes still to make, or to finish it.
     pub unfinished: Option<Unfinished>,
+    /// What is to be said of how it was made.
+    pub notes: Vec<Note>,
     /// How long it took, seconds.
     pub seconds: f64,
 }

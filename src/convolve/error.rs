@@ -2,10 +2,11 @@
 
 use std::fmt;
 
+use super::device::DeviceError;
 use crate::plane::PlaneError;
 
 /// Why a lane could not be made or a plane could not be convolved. All but
-/// [`BackendError::Memory`] are mistakes of the program, not of its user.
+/// [`BackendError::Memory`] and [`BackendError::Device`] are mistakes of the program, not of its user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BackendError {
@@ -40,6 +41,8 @@ pub enum BackendError {
     },
     /// A row could not be read or written.
     Plane(PlaneError),
+    /// A device cannot be used, or failed.
+    Device(DeviceError),
 }
 
 impl fmt::Display for BackendError {
@@ -65,6 +68,7 @@ impl fmt::Display for BackendError {
                 write!(f, "a transform of length {length} refused its buffers")
             }
             Self::Plane(_) => write!(f, "a row of the plane could not be read or written"),
+            Self::Device(ref error) => error.fmt(f),
         }
     }
 }
@@ -73,6 +77,7 @@ impl std::error::Error for BackendError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Plane(error) => Some(error),
+            Self::Device(error) => error.source(),
             _ => None,
         }
     }
@@ -81,5 +86,11 @@ impl std::error::Error for BackendError {
 impl From<PlaneError> for BackendError {
     fn from(error: PlaneError) -> Self {
         Self::Plane(error)
+    }
+}
+
+impl From<DeviceError> for BackendError {
+    fn from(error: DeviceError) -> Self {
+        Self::Device(error)
     }
 }

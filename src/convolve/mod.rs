@@ -9,7 +9,12 @@
 //! the [`NanRule`](crate::plan::NanRule) says which pixels are blank in the result.
 
 pub mod cpu;
+#[cfg(all(feature = "cuda", target_os = "linux"))]
+pub mod cuda;
+pub mod device;
 mod error;
+mod open;
+pub mod rates;
 pub mod reference;
 
 use std::fmt;
@@ -17,6 +22,10 @@ use std::fmt;
 pub use cpu::Cpu;
 pub(crate) use cpu::vectorised;
 pub use error::BackendError;
+pub use open::{open_device, time_device};
+
+use device::Availability;
+use fits_layout::Bitpix;
 
 use crate::plan::{Convolution, Edge, Precision};
 use crate::plane::{PlaneMut, PlaneRef};
@@ -37,6 +46,11 @@ pub trait Backend: Send + Sync + fmt::Debug {
     /// What decides the last bits of a result beside the plan and the processor's family: the
     /// instructions taken. Two machines with equal words make equal bytes of equal plans.
     fn arithmetic(&self) -> &str;
+
+    /// The backend and what it runs on, for reports.
+    fn describe(&self) -> String {
+        self.name().to_owned()
+    }
 
     /// The bytes that one lane for this workload allocates, exactly; [`u64::MAX`] if they are
     /// beyond counting. Tables that lanes share are not part of it.
@@ -62,6 +76,32 @@ pub trait Backend: Send + Sync + fmt::Debug {
     fn table_bytes(&self, workload: &Workload) -> u64 {
         let _ = workload;
         0
+    }
+
+    /// How many lanes keep it busy, where that does not follow from the threads, which are then
+    /// one a lane and wait most of the time. The default is `None`: it does.
+    fn lanes_wanted(&self, threads: usize) -> Option<usize> {
+        let _ = threads;
+        None
+    }
+
+    /// How many planes of this workload a lane takes at once, at most. The default is 1; lanes of
+    /// more have [`Lane::batches`].
+    fn planes_together(&self, workload: &Workload) -> usize {
+        let _ = workload;
+        1
+    }
+
+    /// Whether it transforms whole columns only, and so knows no
+    /// [strips](crate::plan::ColumnMethod). The default is `false`.
+    fn whole_columns(&self) -> bool {
+        false
+    }
+
+    /// What is to be said of the work done so far, each once: memory that was short, failures that
+    /// it got over. The default is nothing.
+    fn remarks(&self) -> Vec<String> {
+        Vec::new()
     }
 
     /// Makes a lane for this workload: plans its transforms and allocates its memory.
@@ -114,8 +154,52 @@ pub trait Lane: Send + fmt::Debug {
         slot: PlaneMut<'_>,
     ) -> Result<(), BackendError>;
 
+    /// The lane as one that takes several planes at once, if it can.
+    fn batches(&mut self) -> Option<&mut dyn Batches> {
+        None
+    }
+
     /// The bytes this lane has allocated; what it was lent is not among them.
     fn bytes(&self) -> u64;
+}
+
+/// A lane that computes several planes at once, and hands them out one after another.
+pub trait Batches {
+    /// The most planes at once, at least 1.
+    fn most(&self) -> usize;
+
+    /// Computes planes, which are all of one shape and [go together](Convolution::goes_with), for
+    /// slots of samples of this kind. The results stay in the lane.
+    ///
+    /// # Errors
+    /// As those of [`Lane::convolve`].
+    fn compute(
+        &mut self,
+        planes: &[(&Convolution, PlaneRef<'_>)],
+        bitpix: Bitpix,
+    ) -> Result<(), BackendError>;
+
+    /// Stores the plane that was number `at` of those computed last, and is given once more, in
+    /// its slot. The slot is untouched before this.
+    ///
+    /// # Errors
+    /// As those of [`Lane::convolve`].
+    fn store(
+        &mut self,
+        at: usize,
+        plane: (&Convolution, PlaneRef<'_>),
+        slot: PlaneMut<'_>,
+    ) -> Result<(), BackendError>;
+}
+
+/// What there is to compute with on this machine. No device is begun.
+#[must_use]
+pub fn availability() -> Availability {
+    Availability {
+        threads: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+        instructions: Cpu::new().arithmetic().to_owned(),
+        cuda: open::look(),
+    }
 }
 
 /// One kind of plane in a [`Workload`].
@@ -134,6 +218,7 @@ pub struct PlaneKind {
 pub struct Workload {
     precision: Precision,
     threads_per_lane: usize,
+    planes: usize,
     kinds: Vec<PlaneKind>,
 }
 
@@ -146,6 +231,7 @@ impl Workload {
         Self {
             precision,
             threads_per_lane: 1,
+            planes: usize::MAX,
             kinds: Vec::new(),
         }
     }
@@ -157,6 +243,13 @@ impl Workload {
             threads_per_lane: threads.max(1),
             ..self
         }
+    }
+
+    /// The same planes, of which there are so many in all: lanes that take several at once need no
+    /// room for more than their share.
+    #[must_use]
+    pub fn with_planes(self, planes: usize) -> Self {
+        Self { planes, ..self }
     }
 
     /// Adds a plane of `ny` rows of `nx` pixels. The order does not matter, nor do repetitions.
@@ -181,6 +274,12 @@ impl Workload {
     #[must_use]
     pub fn threads_per_lane(&self) -> usize {
         self.threads_per_lane
+    }
+
+    /// How many planes there are; [`usize::MAX`] if that is not known.
+    #[must_use]
+    pub fn planes(&self) -> usize {
+        self.planes
     }
 
     /// The kinds of planes.

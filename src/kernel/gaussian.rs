@@ -58,6 +58,19 @@ impl GaussianTransfer {
         }
     }
 
+    /// The exponent of bin (j, i) of `grid`, with the integer frequencies j along x and i along y,
+    /// is −(a j² + b j i + c i²); these are a, b and c.
+    #[must_use]
+    pub fn per_bin(&self, grid: &Grid) -> [f64; 3] {
+        let PixelCovariance { xx, xy, yy } = self.covariance;
+        let (nx, ny) = (grid.nx as f64, grid.ny as f64);
+        [
+            EXPONENT * xx / (nx * nx),
+            2.0 * EXPONENT * xy / (nx * ny),
+            EXPONENT * yy / (ny * ny),
+        ]
+    }
+
     /// The largest value on the border |v| = 1/2, over all u, as a share of the gain: what a
     /// sampled kernel rings with along y.
     #[must_use]

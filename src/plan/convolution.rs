@@ -37,8 +37,23 @@ impl Convolution {
     /// fast.
     #[must_use]
     pub fn made_fast(self, (nx, ny): (usize, usize), precision: Precision) -> Self {
+        let columns = ColumnMethod::choose(&self.kernel, ny, self.edge, precision);
+        self.on_fast_lengths((nx, ny), precision, columns)
+    }
+
+    /// [`made_fast`](Self::made_fast) with whole columns.
+    #[must_use]
+    pub fn made_fast_whole(self, size: (usize, usize), precision: Precision) -> Self {
+        self.on_fast_lengths(size, precision, ColumnMethod::Full)
+    }
+
+    fn on_fast_lengths(
+        self,
+        (nx, ny): (usize, usize),
+        precision: Precision,
+        columns: ColumnMethod,
+    ) -> Self {
         let (kernel, grid) = (&self.kernel, self.grid);
-        let columns = ColumnMethod::choose(kernel, ny, self.edge, precision);
         let (row, halo_x) = match self.edge {
             Edge::Wrap => wrapped_row(kernel, nx, precision),
             Edge::Zero => (fast_row(nx, kernel, precision).unwrap_or(grid.nx), 0),
@@ -57,6 +72,14 @@ impl Convolution {
             columns,
             ..self
         }
+    }
+
+    /// Whether planes of one size with this convolution and the other can be computed together:
+    /// their transforms have one length, and their rules are the same.
+    #[must_use]
+    pub fn goes_with(&self, other: &Self) -> bool {
+        let of = |one: &Self| (one.grid, one.halo_x, one.edge, one.nan, one.columns);
+        of(self) == of(other)
     }
 
     /// The same convolution by the method that needs the least memory; `None` if that is the one

@@ -213,6 +213,29 @@ impl FilePlan {
         changed
     }
 
+    /// Takes the fastest method with whole columns for every convolution, for backends that know no
+    /// other.
+    pub fn make_whole(&mut self) {
+        let size = (self.facts.nx, self.facts.ny);
+        for task in &mut self.tasks {
+            let Task::Convolve(convolution) = task else {
+                continue;
+            };
+            let precision = convolution.nan.transform_precision(self.precision);
+            let (edge, kernel) = (convolution.edge, &convolution.kernel);
+            // There was one before.
+            if let Some(grid) = padded_grid(edge, size.0, size.1, kernel) {
+                let halo_x = 0;
+                let plain = Convolution {
+                    grid,
+                    halo_x,
+                    ..*convolution
+                };
+                *convolution = plain.made_fast_whole(size, precision);
+            }
+        }
+    }
+
     /// The planes that will be blank.
     #[must_use]
     pub fn blank_planes(&self) -> Vec<u64> {

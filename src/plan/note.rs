@@ -69,6 +69,8 @@ pub enum Note {
         /// What is needed, bytes.
         needed_bytes: u64,
     },
+    /// What a backend has to say of the work it did, in its own words.
+    Backend(String),
     /// The output's folder lies on a network file system: it is written, not mapped.
     Network {
         /// What it is called.
@@ -96,7 +98,7 @@ impl Note {
                 Some("--memory sets a limit, and --scratch DIR puts most of it into a file")
             }
             Self::Continues { .. } => Some("--restart begins anew"),
-            Self::CutOff { .. } | Self::SomeBlank { .. } => None,
+            Self::CutOff { .. } | Self::SomeBlank { .. } | Self::Backend(_) => None,
         }
     }
 }
@@ -130,6 +132,7 @@ impl fmt::Display for Note {
                 )
             }
             Self::AllBlank => write!(f, "no plane has a usable beam: the output will be blank"),
+            Self::Backend(text) => f.write_str(text),
             Self::Network { file_system } => write!(
                 f,
                 "the output lies on {file_system}: it is written by position, not mapped"

@@ -249,6 +249,28 @@ impl<'a> PlaneMut<'a> {
         }
     }
 
+    /// Stores samples that are big-endian and of this slot's kind already, all of them.
+    ///
+    /// # Errors
+    /// [`PlaneError::Length`] if they are not as many, [`PlaneError::Store`].
+    pub fn fill_from(&mut self, samples: &[u8]) -> Result<(), PlaneError> {
+        let (nx, ny, bitpix) = (self.nx, self.ny, self.bitpix.code());
+        let refused = PlaneError::Length {
+            nx,
+            ny,
+            bitpix,
+            found_bytes: samples.len(),
+        };
+        if samples.len() != self.row_bytes * ny {
+            return Err(refused);
+        }
+        self.fill_pieces(|at, piece| {
+            let samples = samples.get(at..).and_then(|rest| rest.get(..piece.len()));
+            piece.copy_from_slice(samples.ok_or(refused)?);
+            Ok(())
+        })
+    }
+
     /// Fills all bytes from first to last, in pieces of whole samples: `fill` gets each piece
     /// with the place of its first byte.
     pub(super) fn fill_pieces(

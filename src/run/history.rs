@@ -3,6 +3,7 @@
 //! No line may look like one that a beam can be read from (`AIPS CLEAN BMAJ=…`, or a line of
 //! CASA's about the beam): a reader of our output would take the old beam for the new one.
 
+use crate::convolve::Backend;
 use crate::journal::Job;
 use crate::plan::{Edge, FilePlan, Mode, NanRule, Precision, TargetChoice, Targets};
 use crate::run::Request;
@@ -18,14 +19,23 @@ pub(super) const JOB: &str = "mmconv job: ";
 const CONTINUED: &str = "mmconv   ";
 
 /// The HISTORY texts for one output, each of at most 72 characters.
-pub(super) fn lines(request: &Request, plan: &FilePlan, job: &Job, backend: &str) -> Vec<String> {
+pub(super) fn lines(
+    request: &Request,
+    plan: &FilePlan,
+    job: &Job,
+    backend: &dyn Backend,
+) -> Vec<String> {
     let version = env!("CARGO_PKG_VERSION");
     let mut lines = vec![format!(
         "mmconv {version}: planes convolved to a common resolution"
     )];
     lines.push(format!("mmconv target: {}", target(request, plan)));
     lines.push(format!("mmconv input beams: {}", plan.facts.beam_source));
-    lines.push(format!("mmconv rules: {}", rules(request, plan, backend)));
+    let name = backend.name();
+    lines.push(format!("mmconv rules: {}", rules(request, plan, name)));
+    if name != "cpu" {
+        lines.push(format!("mmconv device: {}", backend.arithmetic()));
+    }
     lines.push(job_line(job));
     if let Some(command) = job.get(COMMAND).filter(|command| !command.is_empty()) {
         lines.push(format!("mmconv command: {command}"));

@@ -21,6 +21,7 @@ pub(super) const COMMAND: &str = "command";
 
 pub(super) const INPUT: &str = "input";
 pub(super) const REST: &str = "rest";
+pub(super) const RULES: &str = "rules";
 pub(super) const BEAMLOG: &str = "beamlog";
 pub(super) const EXISTING: &str = "existing";
 pub(super) const OVERWRITE: &str = "overwrite";
@@ -100,10 +101,16 @@ pub(super) fn describe(
     job.set("target", history::target(request, plan));
     job.set("common_beam", common_beam(request));
     job.set(ASKED, asked);
-    job.set("rules", history::rules(request, plan, name));
+    job.set(RULES, history::rules(request, plan, name));
     job.set(SOLVED, solved(&plan.targets));
     job.set("tasks", hash_of_tasks(&plan.tasks));
     job
+}
+
+/// The backend that a job was begun on: the last word of its rules.
+pub(super) fn backend(job: &Job) -> Option<&str> {
+    let (_, name) = job.get(RULES)?.rsplit_once("backend ")?;
+    Some(name)
 }
 
 /// A file's length and time of change in words.

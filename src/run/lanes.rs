@@ -1,5 +1,6 @@
 //! The planes at work: each lane takes the next free slot, fills it and says so in the journal.
 
+use std::iter;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,7 +25,9 @@ use crate::run::store::{Edges, PlaneStore};
 /// What each lane must be ready for.
 pub(super) fn workload(plan: &FilePlan) -> Workload {
     let facts = &plan.facts;
-    let mut workload = Workload::new(plan.precision).with_threads_per_lane(plan.threads_per_lane);
+    let mut workload = Workload::new(plan.precision)
+        .with_threads_per_lane(plan.threads_per_lane)
+        .with_planes(plan.convolutions().count());
     for convolution in plan.convolutions() {
         workload.add(facts.nx, facts.ny, *convolution);
     }
@@ -32,7 +35,10 @@ pub(super) fn workload(plan: &FilePlan) -> Workload {
 }
 
 /// Planes and their slots waiting for a lane, in file order.
-type Queue<'s> = Mutex<std::vec::IntoIter<(usize, Slot<'s>)>>;
+type Queue<'s> = Mutex<std::vec::IntoIter<Numbered<'s>>>;
+
+/// A plane and its slot.
+type Numbered<'s> = (usize, Slot<'s>);
 
 /// The work on one output's planes.
 pub(super) struct Planes<'a> {
@@ -55,7 +61,12 @@ struct Work<'w, 's> {
     reader: Option<Reader>,
     behind: Option<&'w WriteBehind<'w>>,
     stop: AtomicBool,
+    /// The most planes that a lane takes at once.
+    together: usize,
 }
+
+/// Why a plane could not be stored, and which.
+type Failure = (usize, Stage);
 
 impl Planes<'_> {
     /// Fills the slots of these planes. The first threads of the pool run the lanes; the others help inside
@@ -63,13 +74,21 @@ impl Planes<'_> {
     pub fn fill(
         &self,
         pool: &ThreadPool,
-        slots: Vec<(usize, Slot<'_>)>,
+        mut slots: Vec<Numbered<'_>>,
         behind: Option<&WriteBehind<'_>>,
     ) -> Result<(), Error> {
         let plan = &self.prepared.plan;
         let reader = rows::reader(self.prepared).map_err(|stage| self.failed(stage))?;
+        let workload = workload(plan);
+        let together = self.backend.planes_together(&workload);
+        let together = together.min(slots.len().div_ceil(plan.lanes.max(1)));
+        if together > 1 {
+            // Planes that go together one after another; otherwise in the order of the file.
+            slots.sort_by_key(|(plane, _)| grid_of(plan.tasks.get(*plane)));
+        }
         let work = Work {
-            workload: workload(plan),
+            workload,
+            together,
             queue: Mutex::new(slots.into_iter()),
             touch: Touch::by_threads(pool.current_num_threads()),
             reader,
@@ -111,25 +130,47 @@ impl Planes<'_> {
         let mut lane = None;
         let stop = &self.prepared.stop;
         while !work.stop.load(Ordering::Relaxed) && !stop.is_asked() {
-            // The guard is gone at the end of this statement: no work is done under the lock.
-            let next = work
-                .queue
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .next();
-            let Some((plane, slot)) = next else { break };
+            let Some(((plane, slot), others)) = self.take(work) else {
+                break;
+            };
             let stored = catch_unwind(AssertUnwindSafe(|| {
-                self.store(plane, slot, &mut lane, work)
+                if others.is_empty() {
+                    let stored = self.store(plane, slot, &mut lane, work);
+                    stored.map_err(|stage| (plane, stage))
+                } else {
+                    self.store_together((plane, slot), others, &mut lane, work)
+                }
             }));
-            let stage = match stored {
+            let (plane, stage) = match stored {
                 Ok(Ok(())) => continue,
-                Ok(Err(stage)) if stage.is_given_up() => break,
-                Ok(Err(stage)) => stage,
-                Err(panic) => Bug(panic_text(&*panic)).into(),
+                Ok(Err((_, stage))) if stage.is_given_up() => break,
+                Ok(Err(failure)) => failure,
+                Err(panic) => (plane, Bug(panic_text(&*panic)).into()),
             };
             return Err(self.failed(stage).in_plane(plane as u64));
         }
         Ok(())
+    }
+
+    /// The next plane, and those behind it that go with it.
+    fn take<'s>(&self, work: &Work<'_, 's>) -> Option<(Numbered<'s>, Vec<Numbered<'s>>)> {
+        // No work is done under the lock.
+        let mut queue = work.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let (plane, slot) = queue.next()?;
+        let mut others = Vec::new();
+        let tasks = &self.prepared.plan.tasks;
+        if let Some(Task::Convolve(first)) = tasks.get(plane) {
+            let goes_with = |plane: usize| match tasks.get(plane) {
+                Some(Task::Convolve(other)) => other.goes_with(first),
+                _ => false,
+            };
+            while others.len() + 1 < work.together
+                && queue.as_slice().first().is_some_and(|(p, _)| goes_with(*p))
+            {
+                others.extend(queue.next());
+            }
+        }
+        Some(((plane, slot), others))
     }
 
     /// What could not be stored is about the output, all else about the input.
@@ -149,10 +190,96 @@ impl Planes<'_> {
         lane: &mut Option<Box<dyn Lane>>,
         work: &Work<'_, '_>,
     ) -> Result<(), Stage> {
-        let plan = &self.prepared.plan;
         let image = &self.prepared.image;
         let rows = Rows::of(work.reader.as_ref(), image, plane as u64);
         let input = rows::plane(image, plane as u64, rows.as_ref())?;
+        self.fill_slot(plane, slot, work, |mut output| {
+            match self.prepared.plan.tasks.get(plane) {
+                Some(Task::Copy) => Ok(input.copy_exact(&mut output)?),
+                Some(Task::Convolve(convolution)) => {
+                    let lane = self.lane_for(lane, work)?;
+                    Ok(lane.convolve(convolution, input, output)?)
+                }
+                Some(Task::Blank) => Ok(output.fill_blank()?),
+                None => Err(Bug(format!("plane {plane} has no task")).into()),
+            }
+        })
+    }
+
+    /// Planes that are all convolved, and go together.
+    fn store_together<'s>(
+        &self,
+        first: Numbered<'s>,
+        others: Vec<Numbered<'s>>,
+        lane: &mut Option<Box<dyn Lane>>,
+        work: &Work<'_, 's>,
+    ) -> Result<(), Failure> {
+        let image = &self.prepared.image;
+        let bitpix = self.prepared.plan.precision.bitpix();
+        let (number, _) = first;
+        let in_first = |stage: Stage| (number, stage);
+        let (numbers, mut slots): (Vec<_>, Vec<_>) = iter::once(first).chain(others).unzip();
+        let rows = |&plane: &usize| Rows::of(work.reader.as_ref(), image, plane as u64);
+        let rows: Vec<_> = numbers.iter().map(rows).collect();
+        let sources = numbers.iter().zip(&rows).map(|(&plane, rows)| {
+            let source = rows::plane(image, plane as u64, rows.as_ref());
+            let source = source.map_err(|stage| (plane, stage))?;
+            match self.prepared.plan.tasks.get(plane) {
+                Some(Task::Convolve(convolution)) => Ok((convolution, source)),
+                _ => Err((plane, Bug(format!("plane {plane} is not convolved")).into())),
+            }
+        });
+        let sources = sources.collect::<Result<Vec<_>, Failure>>()?;
+        let lane = self.lane_for(lane, work).map_err(in_first)?;
+        let mut done = 0;
+        while done < sources.len() {
+            let batches = lane.batches();
+            let batches = batches.ok_or_else(|| {
+                in_first(Bug("a lane takes no planes together".to_owned()).into())
+            })?;
+            let batch = done..sources.len().min(done + batches.most().max(1));
+            let planes = sources.get(batch.clone()).unwrap_or_default();
+            let computed = batches.compute(planes, bitpix);
+            computed.map_err(|error| in_first(error.into()))?;
+            let numbers = numbers.get(batch.clone()).unwrap_or_default();
+            let batch_slots = slots.drain(..batch.len());
+            for (at, ((slot, &plane), &source)) in batch_slots.zip(numbers).zip(planes).enumerate()
+            {
+                let stored = self.fill_slot(plane, slot, work, |output: PlaneMut<'_>| {
+                    Ok(batches.store(at, source, output)?)
+                });
+                stored.map_err(|stage| (plane, stage))?;
+            }
+            done = batch.end;
+        }
+        Ok(())
+    }
+
+    fn lane_for<'l>(
+        &self,
+        lane: &'l mut Option<Box<dyn Lane>>,
+        work: &Work<'_, '_>,
+    ) -> Result<&'l mut Box<dyn Lane>, Stage> {
+        if lane.is_none() {
+            *lane = Some(scratch::lane(
+                self.backend,
+                &work.workload,
+                self.prepared.scratch.as_deref(),
+            )?);
+        }
+        lane.as_mut()
+            .ok_or_else(|| Bug("a lane was not made".to_owned()).into())
+    }
+
+    /// Has a slot filled, and says so in the journal.
+    fn fill_slot(
+        &self,
+        plane: usize,
+        slot: Slot<'_>,
+        work: &Work<'_, '_>,
+        fill: impl FnOnce(PlaneMut<'_>) -> Result<(), Stage>,
+    ) -> Result<(), Stage> {
+        let plan = &self.prepared.plan;
         let bytes = slot.len_bytes();
         let (place, memory) = slot.into_parts();
         let range = place.start()..place.start().saturating_add(bytes);
@@ -168,27 +295,12 @@ impl Planes<'_> {
         };
         let shape = (plan.facts.nx, plan.facts.ny);
         let bitpix = plan.precision.bitpix();
-        let mut output = match memory {
+        let output = match memory {
             Some(bytes) => PlaneMut::mapped(bytes, &store, shape, bitpix)?,
             // As long as the plane, which can be addressed.
             None => PlaneMut::written(&store, bytes as usize, shape, bitpix)?,
         };
-        match plan.tasks.get(plane) {
-            Some(Task::Copy) => input.copy_exact(&mut output)?,
-            Some(Task::Convolve(convolution)) => {
-                let lane = match lane {
-                    Some(lane) => lane,
-                    None => lane.insert(scratch::lane(
-                        self.backend,
-                        &work.workload,
-                        self.prepared.scratch.as_deref(),
-                    )?),
-                };
-                lane.convolve(convolution, input, output)?;
-            }
-            Some(Task::Blank) => output.fill_blank()?,
-            None => return Err(Bug(format!("plane {plane} has no task")).into()),
-        }
+        fill(output)?;
         let sums = store.sums();
         let edges = store
             .edges
@@ -203,6 +315,17 @@ impl Planes<'_> {
         self.journal.record(&record, bytes)?;
         self.observer.plane_stored(plan, plane as u64, bytes);
         Ok(())
+    }
+}
+
+/// What planes that go together have in common.
+fn grid_of(task: Option<&Task>) -> Option<(usize, usize)> {
+    match task {
+        Some(Task::Convolve(convolution)) => {
+            let grid = convolution.grid;
+            Some((grid.nx, grid.ny))
+        }
+        _ => None,
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod begin;
 mod behind;
+mod choice;
 mod earlier;
 mod finish;
 mod gather;
@@ -23,6 +24,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 pub use crate::output::{Existing, Naming};
+pub use choice::{BackendKind, Choice};
 pub use gather::{Finish, Finished, Status, clean, finish, status};
 pub use prepare::prepare;
 pub use recovery::Recovery;
@@ -33,11 +35,11 @@ pub use tuning::Resources;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use crate::convolve::Backend;
 use crate::error::{Error, ThreadError};
-use crate::plan::{FilePlan, Spec};
+use crate::plan::{FilePlan, Note, Spec};
 pub use crate::progress::FileReport;
 use crate::progress::Observer;
+use choice::Chosen;
 use prepare::Prepared;
 
 /// Everything a user asks for in one go.
@@ -51,6 +53,8 @@ pub struct Request {
     pub naming: Naming,
     /// How much of the machine may be used.
     pub resources: Resources,
+    /// Which backend computes.
+    pub choice: Choice,
     /// How the outputs are stored.
     pub storage: Storage,
     /// What becomes of unfinished work.
@@ -67,7 +71,7 @@ pub struct Request {
 #[derive(Debug)]
 pub struct Job {
     prepared: Vec<Prepared>,
-    backend: Box<dyn Backend>,
+    chosen: Chosen,
     threads: usize,
 }
 
@@ -77,13 +81,25 @@ impl Job {
         self.prepared.iter().map(|prepared| &prepared.plan)
     }
 
-    /// Which backend computes.
+    /// Which backend computes: `cpu` or `cuda`.
     #[must_use]
     pub fn backend(&self) -> &str {
-        self.backend.name()
+        self.chosen.backend.name()
     }
 
-    /// Threads that [`run`](Self::run) starts.
+    /// The backend and what it runs on, for a person.
+    #[must_use]
+    pub fn backend_text(&self) -> String {
+        self.chosen.backend.describe()
+    }
+
+    /// Why that backend was taken, where the choice was not the caller's.
+    #[must_use]
+    pub fn because(&self) -> Option<&str> {
+        self.chosen.because.as_deref()
+    }
+
+    /// Threads that compute; [`run`](Self::run) starts more where lanes wait for a device.
     #[must_use]
     pub fn threads(&self) -> usize {
         self.threads
@@ -123,7 +139,8 @@ impl Job {
     }
 
     fn pool(&self) -> Result<ThreadPool, Error> {
-        let threads = self.threads;
+        let lanes = self.files().map(|plan| plan.lanes).max().unwrap_or(0);
+        let threads = self.threads.max(lanes);
         let pool = ThreadPoolBuilder::new()
             .num_threads(threads)
             .thread_name(|index| format!("mmfits-{index}"))
@@ -150,11 +167,12 @@ impl Job {
             beamlog: None,
             skipped: true,
             unfinished: None,
+            notes: Vec::new(),
             seconds: 0.0,
         };
         if !plan.facts.skipped {
             report.skipped = false;
-            let engine = (&*self.backend, pool);
+            let engine = (&*self.chosen.backend, pool);
             match &prepared.sharing {
                 Some(sharing) => {
                     report.unfinished = share::make(engine, (prepared, sharing), observer)?;
@@ -162,6 +180,8 @@ impl Job {
                 None => report.beamlog = finish::make(engine, prepared, observer)?,
             }
         }
+        let remarks = self.chosen.backend.remarks();
+        report.notes = remarks.into_iter().map(Note::Backend).collect();
         report.seconds = started.elapsed().as_secs_f64();
         observer.file_finished(plan, &report);
         Ok(report)

@@ -6,7 +6,7 @@ use fits_layout::{Cube, Hdu, Header, LayoutError, checksum};
 
 use crate::beam::source::BeamFrom;
 use crate::beam::{Beam, log};
-use crate::convolve::{Backend, Cpu, PlaneKind};
+use crate::convolve::{Backend, PlaneKind};
 use crate::error::{Error, InputError, Interrupted, Stage};
 use crate::image::{BEAM_FLOOR_PX, Image};
 use crate::journal::{Job, is_listed};
@@ -182,23 +182,24 @@ pub fn prepare(request: &Request) -> Result<Work, Error> {
     };
     let targets = targets(&facts, &request.spec, &wanted)
         .map_err(|(file, error)| plan_error(&request.inputs, file, error))?;
-    let backend: Box<dyn Backend> = Box::new(Cpu::new());
+    let files = images.iter().zip(facts).zip(targets);
+    let plans = files.map(|((image, facts), targets)| plan_file(request, image, facts, targets));
+    let plans = plans.collect::<Result<Vec<_>, _>>()?;
+    let jobs = earlier.iter().flatten().map(|earlier| &earlier.job);
+    let chosen = request.choice.choose(&plans, &request.resources, jobs)?;
     let context = Context {
         request,
-        backend: &*backend,
+        backend: &*chosen.backend,
         asked: &asked,
         held_bytes,
     };
     let mut prepared = Vec::with_capacity(images.len());
-    let files = images.into_iter().zip(facts).zip(targets).zip(&earlier);
-    for (((image, facts), targets), earlier) in files {
-        let plan = plan_file(request, &image, facts, targets);
-        let file = plan.and_then(|plan| context.tune_file(image, plan, earlier.as_ref()));
-        prepared.push(file?);
+    for ((image, plan), earlier) in images.into_iter().zip(plans).zip(&earlier) {
+        prepared.push(context.tune_file(image, plan, earlier.as_ref())?);
     }
     Ok(Work {
         prepared,
-        backend,
+        chosen,
         threads: request.resources.threads(),
     })
 }
@@ -467,6 +468,9 @@ impl Context<'_> {
         let path = image.path().to_owned();
         let failed = |stage: Stage| Error::new(&path, stage);
         let resources = &self.request.resources;
+        if self.backend.whole_columns() {
+            plan.make_whole();
+        }
         resources
             .tune(&mut plan, self.backend, self.held_bytes)
             .map_err(|e| failed(e.into()))?;
@@ -529,7 +533,7 @@ impl Context<'_> {
     fn lay_out(&self, image: Image, mut plan: FilePlan, mut job: Job) -> Result<Prepared, Stage> {
         let request = self.request;
         let table = table_bytes(&image, &plan)?;
-        let history = history::lines(request, &plan, &job, self.backend.name());
+        let history = history::lines(request, &plan, &job, self.backend);
         let header = self.edited_header(&image, &plan, &history)?;
         let axes = image.cube().axes().to_vec();
         let relative = Cube::new(plan.precision.bitpix(), &axes, 0)?;

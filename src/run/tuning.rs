@@ -21,7 +21,7 @@ pub struct Resources {
 }
 
 /// What the process takes before any work: the program's own data, the pool, small things.
-const PROCESS_BYTES: u64 = (1 << 20) + (96 << 10);
+const PROCESS_BYTES: u64 = (1 << 20) + (192 << 10);
 
 /// What a thread takes: the pages of its stack that are touched, and its allocator's.
 const THREAD_BYTES: u64 = 64 << 10;
@@ -107,7 +107,11 @@ impl Resources {
         backend: &dyn Backend,
         held_bytes: u64,
     ) -> Result<(), PlanError> {
-        let full = save_memory(plan, backend, self.memory_bytes());
+        let full = if backend.whole_columns() {
+            TooLarge::none(plan)
+        } else {
+            save_memory(plan, backend, self.memory_bytes())
+        };
         let tuning = Tuning::new(self, plan, backend, held_bytes);
         let choice = match tuning.choose(self, &mut plan.notes) {
             // With as much the full height may be taken, so that is what has to be asked for.
@@ -132,15 +136,21 @@ struct TooLarge {
     least_bytes: u64,
 }
 
+impl TooLarge {
+    fn none(plan: &FilePlan) -> Self {
+        Self {
+            workload: Workload::new(plan.precision),
+            least_bytes: u64::MAX,
+        }
+    }
+}
+
 /// Where the full height of a plane needs more than `budget_bytes` the strips with the least
 /// memory are taken. The plane and the budget alone decide it, since the method decides the last
 /// bits: one thread is reckoned with, and nothing is taken off for other planes and files.
 fn save_memory(plan: &mut FilePlan, backend: &dyn Backend, budget_bytes: u64) -> TooLarge {
     let (precision, nx, ny) = (plan.precision, plan.facts.nx, plan.facts.ny);
-    let mut full = TooLarge {
-        workload: Workload::new(precision),
-        least_bytes: u64::MAX,
-    };
+    let mut full = TooLarge::none(plan);
     let planes = plan.make_thrifty(|convolution: &Convolution| {
         let mut alone = Workload::new(precision);
         alone.add(nx, ny, *convolution);
@@ -300,6 +310,9 @@ impl<'a> Tuning<'a> {
     /// The most lanes within `budget_bytes`: one a thread while they are small, else fewer that
     /// share the threads; at the end one, with as many threads as fit.
     fn lanes(&self, budget_bytes: u64) -> Option<Choice> {
+        if let Some(wanted) = self.backend.lanes_wanted(self.threads) {
+            return self.waiting_lanes(wanted, budget_bytes);
+        }
         let most = self.threads.min(self.planes).max(1);
         let moderate = (self.threads as u64).saturating_mul(LANE_BYTES_PER_THREAD);
         // Many numbers of lanes have the same number of threads each.
@@ -323,6 +336,23 @@ impl<'a> Tuning<'a> {
             })
             .find(|choice| choice.memory_bytes <= budget_bytes)
             .or_else(|| self.single_within(budget_bytes, false))
+    }
+
+    /// As many lanes as are wanted, or as fit, of one thread each that waits most of the time.
+    fn waiting_lanes(&self, wanted: usize, budget_bytes: u64) -> Option<Choice> {
+        let lane_bytes = self.lane_bytes(1);
+        let most = wanted.min(self.planes).max(1);
+        let choices = (1..=most).rev().map(|lanes| {
+            let all = lane_bytes.saturating_mul(lanes.min(self.convolved) as u64);
+            Choice {
+                lanes,
+                threads_per_lane: 1,
+                memory_bytes: self.fixed_bytes.saturating_add(all),
+                scratch_bytes: 0,
+            }
+        });
+        let mut fitting = choices.filter(|choice| choice.memory_bytes <= budget_bytes);
+        fitting.next()
     }
 
     /// One lane with as many threads as fit; the more there are, the more it takes.

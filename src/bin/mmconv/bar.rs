@@ -91,6 +91,9 @@ impl Observer for Watch<'_> {
                 Some(left) if !self.running.quiet => tell(&words::unfinished(left)),
                 Some(_) => {}
             }
+            for note in report.notes.iter().filter(|_| !self.running.quiet) {
+                tell(&format!("note: {note}"));
+            }
             if let Some(log) = report.beamlog.as_ref().filter(|_| self.running.verbose) {
                 tell(&format!("beam log: {}", log.display()));
             }

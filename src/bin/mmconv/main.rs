@@ -4,7 +4,9 @@
 mod args;
 mod bar;
 mod beams;
+mod bench;
 mod demo;
+mod devices;
 mod failure;
 mod finish;
 mod help;
@@ -13,6 +15,7 @@ mod inputs;
 mod json;
 mod out;
 mod rank;
+mod rates;
 mod report;
 mod request;
 mod retype;
@@ -82,6 +85,8 @@ fn dispatch(command: Command, results: &Results) -> Result<Status, failure::Fail
         Command::Finish(args) => finish::run(&args, results),
         Command::Clean(args) => finish::clean(&args),
         Command::Demo(args) => demo::run(&args.dir, results),
+        Command::Devices(args) => Ok(devices::run(&args, results)),
+        Command::Bench(args) => bench::run(&args, results),
         Command::Rank => rank::run(results),
         Command::Completions { shell } => Ok(shell::completions(shell, results)),
         Command::Man { command } => shell::man(command.as_deref(), results),

@@ -29,8 +29,11 @@ pub fn plan(job: &Job, every_plane: bool) -> String {
         scratch_text(scratch),
         words::bytes(memory),
         plural(job.threads() as u64, "thread"),
-        job.backend()
+        job.backend_text()
     );
+    if let Some(because) = job.because() {
+        let _ = write!(text, "\nbackend {}: {because}", job.backend());
+    }
     text
 }
 

@@ -1,16 +1,23 @@
 //! From flags to a request of the library: defaults, presets, and what the flags must agree on.
 
+use std::env;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
+use clap::ValueEnum;
 use mmfits::beam::Beam;
+use mmfits::convolve::rates::Rates;
 use mmfits::plan::{Mode, Precision, Rounding, Spec, TargetChoice};
-use mmfits::run::{Existing, Naming, Recovery, Request, Resources, Stop, Storage};
+use mmfits::run::{Choice, Existing, Naming, Recovery, Request, Resources, Stop, Storage};
 
 use crate::args::{self, Output, Smooth, Target};
 use crate::failure::Failure;
 use crate::inputs;
-use crate::values::{Compat, EdgeWord, ModeWord, NanWord};
+use crate::rates;
+use crate::values::{BackendWord, Compat, EdgeWord, ModeWord, NanWord};
+
+/// The variable that says what computes, where no flag does.
+const BACKEND: &str = "MMCONV_BACKEND";
 
 /// What a preset stands for, where no flag says otherwise.
 #[derive(Clone, Copy, Debug, Default)]
@@ -50,14 +57,54 @@ pub fn build(args: &Smooth) -> Result<Request, Failure> {
             memory_bytes: args.running.memory,
             scratch: args.running.scratch.clone(),
         },
+        choice: choice(&args.running.backend)?,
         storage: Storage {
             io: args.running.io.into(),
             write_behind: args.running.write_behind.into(),
         },
         recovery: recovery(&args.running.recovery),
         sharing: None,
-        provenance: Some(command_line(std::env::args_os())),
+        provenance: Some(command_line(env::args_os())),
         stop: Stop::default(),
+    })
+}
+
+/// What the flags say, or else the environment.
+fn choice(args: &args::Backend) -> Result<Choice, Failure> {
+    let backend = match args.backend {
+        Some(word) => word,
+        None if args.force_cpu => BackendWord::Cpu,
+        None => backend_of(env::var_os(BACKEND))?,
+    };
+    Ok(Choice {
+        backend: backend.into(),
+        device: args.device,
+        device_memory_bytes: args.device_memory,
+        rates: kept_rates(backend)?,
+    })
+}
+
+/// How fast this machine is, if that was measured and matters.
+fn kept_rates(backend: BackendWord) -> Result<Rates, Failure> {
+    let path = rates::path().filter(|_| backend == BackendWord::Auto);
+    let kept = path.map(|path| rates::read(&path)).transpose()?;
+    Ok(kept.flatten().unwrap_or_default())
+}
+
+/// The word in [`BACKEND`]; nothing in it is as if it were not set.
+fn backend_of(value: Option<OsString>) -> Result<BackendWord, Failure> {
+    let value = value.unwrap_or_default();
+    if value.is_empty() {
+        return Ok(BackendWord::default());
+    }
+    let word = value
+        .to_str()
+        .and_then(|text| BackendWord::from_str(text, true).ok());
+    word.ok_or_else(|| {
+        let found = value.to_string_lossy();
+        Failure::request(format!(
+            "{BACKEND} is {found:?}; it may be auto, cpu or cuda"
+        ))
     })
 }
 

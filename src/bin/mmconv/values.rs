@@ -4,7 +4,7 @@
 use clap::ValueEnum;
 use mmfits::beam::source::BeamFrom;
 use mmfits::plan::{Edge, HduChoice, Mode, NanRule, Precision, RefChannel, UnitChoice};
-use mmfits::run::{Io, When};
+use mmfits::run::{BackendKind, Io, When};
 
 /// How one common beam is shared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -178,6 +178,28 @@ impl From<PrecisionWord> for Option<Precision> {
     }
 }
 
+/// What computes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum BackendWord {
+    /// A GPU where there is one that can be used
+    #[default]
+    Auto,
+    /// The processor alone
+    Cpu,
+    /// A GPU, or an error
+    Cuda,
+}
+
+impl From<BackendWord> for BackendKind {
+    fn from(word: BackendWord) -> Self {
+        match word {
+            BackendWord::Auto => Self::Auto,
+            BackendWord::Cpu => Self::Cpu,
+            BackendWord::Cuda => Self::Cuda,
+        }
+    }
+}
+
 /// A program whose ways are taken over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Compat {
@@ -270,6 +292,33 @@ pub fn at_least_one(text: &str) -> Result<usize, String> {
         Ok(0) => Err("must be 1 or more".to_owned()),
         Ok(count) => Ok(count),
         Err(_) => Err("not a whole number".to_owned()),
+    }
+}
+
+/// A number of pixels, rows or planes. More than there are in any file that can be.
+pub fn length(text: &str) -> Result<usize, String> {
+    match at_least_one(text)? {
+        count if count <= 1_000_000 => Ok(count),
+        _ => Err("must be 1000000 or less".to_owned()),
+    }
+}
+
+/// A share that is not all.
+pub fn percent(text: &str) -> Result<f64, String> {
+    let number = not_negative(text)?;
+    if number < 100.0 {
+        Ok(number)
+    } else {
+        Err("must be below 100".to_owned())
+    }
+}
+
+/// A floating-point type.
+pub fn precision(text: &str) -> Result<Precision, String> {
+    match text {
+        "f32" => Ok(Precision::F32),
+        "f64" => Ok(Precision::F64),
+        _ => Err("must be f32 or f64".to_owned()),
     }
 }
 
