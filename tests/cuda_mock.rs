@@ -111,6 +111,41 @@ fn a_kernel_that_leaves_its_memory_is_caught() {
     assert!(said.contains("kernels.cu"), "{said}");
 }
 
+/// A command whose addresses are not random where that can be had, as ThreadSanitizer likes it.
+fn at_fixed_addresses(command: &Command) -> Command {
+    let can = Command::new("setarch").args(["-R", "true"]).status();
+    let words: &[&str] = if can.is_ok_and(|status| status.success()) {
+        &["setarch", "-R"]
+    } else {
+        &["env"]
+    };
+    let mut fixed = Command::new(words[0]);
+    fixed.args(&words[1..]);
+    fixed.arg(command.get_program()).args(command.get_args());
+    fixed
+}
+
+/// Under ThreadSanitizer no luck is needed: two streams that use the same memory without an event
+/// between them are told, whichever comes first.
+#[test]
+#[ignore = "it builds the mock once more, half a minute"]
+fn a_missing_wait_is_a_data_race() {
+    let Some(folder) = cuda::built("tests/cuda/mock/build.sh", "thread") else {
+        return;
+    };
+    for name in ["cufft", "identity", "illegal", "ptx"] {
+        cuda::run(&mut at_fixed_addresses(&smoke(&folder, name)));
+    }
+    let mut command = at_fixed_addresses(&smoke(&folder, "asynchronous"));
+    let ended = cuda::output(command.env("MOCK_CUDA_SLOW", "h2d:200000"));
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert!(!ended.status.success(), "{said}");
+    assert!(
+        said.contains("data race") && said.contains("cuMemcpyDtoHAsync_v2"),
+        "{said}"
+    );
+}
+
 #[test]
 fn calls_and_operations_are_written_down() {
     let Some(folder) = cuda::built("tests/cuda/mock/build.sh", "") else {
