@@ -83,7 +83,8 @@ fn convolved(
         halo_x: 0,
         columns: ColumnMethod::Full,
     };
-    let mut workload = Workload::new(precision);
+    // One plane, or memory would be taken for all that can go together.
+    let mut workload = Workload::new(precision).with_planes(1);
     workload.add(NX, NY, convolution);
     let bitpix = precision.bitpix();
     let mut bytes = vec![0; stored.len()];
