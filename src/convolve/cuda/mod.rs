@@ -99,12 +99,13 @@ impl Cuda {
     /// against the CPU backend.
     ///
     /// # Errors
-    /// [`DeviceError::Unavailable`] with the reason.
+    /// [`DeviceError::Unavailable`] with the reason; [`DeviceError::Memory`] if the device has not
+    /// even room for the small plane.
     pub fn open(options: &Options) -> Result<Self, DeviceError> {
         let cuda = Self {
             shared: Arc::new(Shared::open(options).map_err(DeviceError::Unavailable)?),
         };
-        selftest::run(&cuda).map_err(DeviceError::Unavailable)?;
+        selftest::run(&cuda)?;
         for count in [&cuda.shared.on_device, &cuda.shared.on_cpu] {
             count.store(0, Ordering::Relaxed);
         }
