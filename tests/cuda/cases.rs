@@ -74,7 +74,9 @@ struct Elsewhere(Vec<u8>);
 impl Fetch for Elsewhere {
     fn fetch(&self, at: u64, bytes: &mut [u8]) -> io::Result<()> {
         let from = self.0.get(at as usize..).unwrap_or_default();
-        let from = from.get(..bytes.len()).ok_or(io::ErrorKind::UnexpectedEof)?;
+        let from = from
+            .get(..bytes.len())
+            .ok_or(io::ErrorKind::UnexpectedEof)?;
         bytes.copy_from_slice(from);
         Ok(())
     }
@@ -186,7 +188,13 @@ impl Case {
 
     /// A convolution of such planes on a grid for all of [`KERNELS`], or with wrapped edges, which
     /// lie in a halo of so many pixels.
-    pub fn convolution(&self, number: usize, nan: NanRule, edge: Edge, halo_x: usize) -> Convolution {
+    pub fn convolution(
+        &self,
+        number: usize,
+        nan: NanRule,
+        edge: Edge,
+        halo_x: usize,
+    ) -> Convolution {
         let kernel = KERNELS[number % KERNELS.len()];
         let wide = KERNELS[KERNELS.len() - 1];
         let mut grid = padded_grid(edge, self.nx, self.ny, &wide).unwrap();

@@ -92,7 +92,10 @@ fn steps() {
         let remarks = backed.remarks();
         if limit_bytes < least {
             assert!(found == expected, "not the CPU's bits");
-            let told = ["may be taken; the CPU goes on", "0 planes were made by the device and 5"];
+            let told = [
+                "may be taken; the CPU goes on",
+                "0 planes were made by the device and 5",
+            ];
             for words in told {
                 let tells = |remark: &String| remark.contains(words);
                 assert!(remarks.iter().any(tells), "{words}: {remarks:?}");
@@ -132,7 +135,11 @@ fn made_with(mock: &Path, backed: bool, knobs: &[(&str, String)]) -> String {
     }
     let ran = run.run().done();
     let keys = ["closed", "made", "error"].iter();
-    let told = keys.flat_map(|key| ran.facts(key).into_iter().map(move |fact| format!("{key} {fact}")));
+    let told = keys.flat_map(|key| {
+        ran.facts(key)
+            .into_iter()
+            .map(move |fact| format!("{key} {fact}"))
+    });
     format!("{who}: {}", told.collect::<Vec<_>>().join("; "))
 }
 
