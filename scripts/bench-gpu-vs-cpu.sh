@@ -91,6 +91,7 @@ row() {
 
 heading() {
     printf '# %s, %s\n\n' "$(date +%F)" "$cpu"
+    # shellcheck disable=SC2016
     printf '`scripts/bench-gpu-vs-cpu.sh`, %s; %s threads at most. Milliseconds a plane. ' \
         "$("$mmconv" --version)" "${MMCONV_BENCH_THREADS:-$(nproc)}"
     printf 'Load averages at the beginning: %s.\n\n' "$(cut -d ' ' -f 1-3 /proc/loadavg)"
