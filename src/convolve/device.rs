@@ -277,6 +277,12 @@ impl fmt::Display for DeviceError {
 
 impl std::error::Error for DeviceError {}
 
+impl From<Unavailable> for DeviceError {
+    fn from(reason: Unavailable) -> Self {
+        Self::Unavailable(reason)
+    }
+}
+
 impl From<Call> for DeviceError {
     fn from(call: Call) -> Self {
         Self::Call(call)

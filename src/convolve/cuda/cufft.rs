@@ -3,6 +3,7 @@
 //! would be undefined behaviour.
 
 use std::ffi::{c_int, c_longlong, c_void};
+use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -50,8 +51,9 @@ pub(super) struct Cufft {
     /// 1000 · major + 100 · minor + patch.
     pub version: c_int,
     pub path: Option<PathBuf>,
-    // Last: the functions are gone before it.
-    _library: Library,
+    /// Open to the end of the process, as the driver is: after a failure nobody knows what of it
+    /// still runs.
+    _library: ManuallyDrop<Library>,
 }
 
 impl Cufft {
@@ -132,7 +134,7 @@ impl Cufft {
             ],
             version: if answer == 0 { version } else { 0 },
             path,
-            _library: library,
+            _library: ManuallyDrop::new(library),
         })
     }
 }

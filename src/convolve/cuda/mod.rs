@@ -94,13 +94,14 @@ impl Cuda {
     /// against the CPU backend.
     ///
     /// # Errors
-    /// [`DeviceError::Unavailable`] with the reason.
+    /// [`DeviceError::Unavailable`] with the reason; [`DeviceError::Memory`] if the device has not
+    /// even room for the small plane.
     pub fn open(options: &Options) -> Result<Self, DeviceError> {
         let begun = Instant::now();
         let mut cuda = Self {
             shared: Arc::new(Shared::open(options).map_err(DeviceError::Unavailable)?),
         };
-        selftest::run(&cuda).map_err(DeviceError::Unavailable)?;
+        selftest::run(&cuda)?;
         if let Some(shared) = Arc::get_mut(&mut cuda.shared) {
             shared.start_seconds = begun.elapsed().as_secs_f64();
         }
@@ -142,7 +143,7 @@ impl Cuda {
         planes: usize,
     ) -> Result<DeviceParts, BackendError> {
         let convolution = selftest::wide(nx, ny, precision);
-        let mut workload = Workload::new(precision);
+        let mut workload = Workload::new(precision).with_planes(planes);
         workload.add(nx, ny, convolution);
         let engine = self.shared.engine(&workload)?;
         let mut lanes = engine::parts::lanes(&engine)?;

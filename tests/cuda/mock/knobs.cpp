@@ -70,6 +70,21 @@ static bool names(const std::string &item, const char *function) {
     return item == full || (version != std::string::npos && item == full.substr(0, version));
 }
 
+static thread_local long call = 0;                // number of this thread's last counted call
+// MOCK_CUDA_SKIP=function:k/n:from,…
+bool skipped(const char *function) {
+    const char *wanted = getenv("MOCK_CUDA_SKIP");
+    if (!wanted || !*wanted) return false;
+    for (auto &item : split(wanted, ',')) {
+        auto words = split(item, ':');
+        if (words.size() < 2 || !names(words[0], function)) continue;
+        long k = 0, n = 1, from = words.size() > 2 ? atol(words[2].c_str()) : 1;
+        if (sscanf(words[1].c_str(), "%ld/%ld", &k, &n) < 1 || n < 1) continue;
+        if (call >= from && (call - from) % n == k) return true;
+    }
+    return false;
+}
+
 static thread_local int late = 0;
 int late_code() {
     int code = late;
@@ -82,7 +97,7 @@ int counted(const char *knob, const char *function) {
     long k;
     {
         std::lock_guard<std::mutex> lock(calls().mutex);
-        k = ++calls().counts[function];
+        k = call = ++calls().counts[function];
     }
     const char *wanted = getenv(knob);
     if (!wanted || !*wanted) return 0;

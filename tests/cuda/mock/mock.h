@@ -57,6 +57,9 @@ extern std::atomic<int> sticky;
 SHARED int sticky_code();
 // The code to answer from a driver's function before it does anything, or 0.
 int gate(const char *function);
+// Whether this call, which `gate` has counted, is to be right and to do nothing.
+bool skipped(const char *function);
+#define MAYBE_SKIP do { if (mock::skipped(__func__)) return mock::OK; } while (0)
 #define GATE do { if (int gate_ = mock::gate(__func__)) return gate_; } while (0)
 #define NEEDS_CONTEXT do { if (!mock::current) return mock::INVALID_CONTEXT; } while (0)
 

@@ -199,7 +199,7 @@ API int cuStreamDestroy_v2(void *handle) {
 }
 // With a sticky error at once, though the stream may not have come to an end.
 API int cuStreamSynchronize(void *handle) {
-    GATE;
+    GATE; MAYBE_SKIP;
     STREAM(stream, handle);
     stream->drain();
     return sticky;
@@ -215,7 +215,7 @@ API int cuStreamIsCapturing(void *, int *status) {
     return OK;
 }
 API int cuStreamWaitEvent(void *handle, void *event, unsigned) {
-    GATE;
+    GATE; MAYBE_SKIP;
     STREAM(stream, handle);
     if (auto signal = ((Event *)event)->last()) stream->push("wait", [signal] { signal->wait(); });
     return OK;
@@ -238,7 +238,7 @@ API int cuEventDestroy_v2(void *event) {
     return OK;
 }
 API int cuEventRecord(void *handle, void *on) {
-    GATE;
+    GATE; MAYBE_SKIP;
     STREAM(stream, on);
     Event *event = (Event *)handle;
     if (stream->device != event->device) return INVALID_HANDLE;
@@ -251,7 +251,7 @@ API int cuEventRecord(void *handle, void *on) {
     return OK;
 }
 API int cuEventSynchronize(void *event) {
-    GATE;
+    GATE; MAYBE_SKIP;
     if (auto signal = ((Event *)event)->last()) signal->wait();
     return sticky;
 }
