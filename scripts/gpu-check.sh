@@ -7,9 +7,11 @@
 # OUTDIR gets summary.txt, which is what is printed, and all.tgz, with all that every check said; nothing else stays.
 # Needs bash, coreutils, grep, sed, tar, python3 with its own library, the binary (cargo build --release), a driver, and
 # cuFFT in the loader's folders, in a toolkit, or in the packages of any Python here; no network, no compiler.
-# From the environment: QUICK=1 takes small planes, for a rehearsal on the mock driver of tests/cuda/mock; GPU_CHECK_WORK, a
-# folder to work in (/dev/shm if it has 8 GB free, else that of temporary files).
+# From the environment: ONLY, a pattern of the names of checks, such as 'right-f64-*' or '@(memory|whole)-*': the others are
+# passed over; GPU_CHECK_WORK, a folder to work in (/dev/shm if it has 8 GB free, else that of temporary files); QUICK=1
+# takes small planes, for a rehearsal on the mock driver of tests/cuda/mock: see scripts/gpu/rehearse.sh.
 set -uo pipefail
+shopt -s extglob
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
 if [ $# != 3 ] || [[ ! $3 =~ ^[1-9][0-9]{0,3}$ ]]; then
@@ -48,6 +50,7 @@ WORK=$(mktemp -d "$(place)/mmconv-gpu.XXXXXX") || exit 2
 said=$WORK/said
 mkdir -p "$said" "$WORK/cubes"
 QUICK=${QUICK:-}
+ONLY=${ONLY:-*}
 export MMCONV PYTHON WORK
 # What this machine is said to be like must not choose for the checks.
 unset MMCONV_BACKEND MMCONV_RATES
@@ -75,6 +78,12 @@ quick() {
     [ -n "$QUICK" ]
 }
 
+# Whether this check was asked for.
+wanted() {
+    # shellcheck disable=SC2053
+    [[ $1 == $ONLY ]]
+}
+
 skip() {
     skipped=$((skipped + 1))
     say "$(printf 'SKIP %-28s (%s)' "$1" "$2")"
@@ -84,6 +93,7 @@ skip() {
 check() {
     local name=$1 limit=$2 left begun status took last
     shift 2
+    wanted "$name" || return 0
     left=$((end - SECONDS - reserve))
     if [ $left -lt 4 ]; then
         skip "$name" 'no time left'
@@ -118,7 +128,7 @@ check() {
         ;;
     *)
         failed=$((failed + 1))
-        last=$(grep -v '^{' "$said/$name.txt" | tail -n 3 | tr '\n' ' ' | cut -c 1-300)
+        last=$(grep -Ev '^(\{|note:)' "$said/$name.txt" | tail -n 3 | tr '\n' ' ' | cut -c 1-400)
         say "$(printf 'FAIL %-28s exit %s: %s' "$name" $status "$last")"
         ;;
     esac
@@ -249,7 +259,7 @@ sanitizers() {
     for tool in memcheck initcheck racecheck synccheck; do
         if [ -n "$SANITIZER" ]; then
             check "sanitizer-$tool" 90 sanitizer $tool
-        else
+        elif wanted "sanitizer-$tool"; then
             skip "sanitizer-$tool" 'no compute-sanitizer here'
         fi
     done
@@ -257,12 +267,12 @@ sanitizers() {
 
 find_cufft
 say "$("$MMCONV" --version), in $(basename "$(dirname "$WORK")")"
+"$MMCONV" devices | tee -a "$summary"
 check machine 60 machine
 if ! check devices 60 devices; then
     say 'no device: nothing else is tried'
     exit 1
 fi
-grep -v '^{' "$said/devices.txt" | tee -a "$summary"
 
 SANITIZER=$(PATH=$PATH:/usr/local/cuda/bin:/opt/cuda/bin:/usr/local/cuda/compute-sanitizer command -v compute-sanitizer)
 export SANITIZER
@@ -276,6 +286,7 @@ speed
 reserve=0
 sanitizers
 
-"$PYTHON" "$root/gpu/timings.py" table "$said"/parts-*.txt | tee -a "$summary"
+shopt -s nullglob
+"$PYTHON" -S -E "$root/gpu/timings.py" table "$said"/parts-*.txt | tee -a "$summary"
 say "$passed right, $failed wrong, $skipped not tried; $SECONDS s"
 [ $failed = 0 ] && [ $passed -gt 0 ]

@@ -44,7 +44,7 @@ def line(path):
     lacking = [key for key, _ in COLUMNS if milliseconds(found, key) == '-']
     if lacking:
         why = found['lines'].get(lacking[0], {}).get('not_measured', 'no reason is told')
-        print(f'not measured: {", ".join(lacking)}: {why}')
+        print(f'{len(lacking)} lines were not measured, {lacking[0]} the first: {why}')
         return 1
     told = [f'{name} {milliseconds(found, f"device_{name}")}' for name in ('resident', 'serial', 'overlapped')]
     told += [f'file {milliseconds(found, "file_device")}, CPU {milliseconds(found, "file_cpu")} ms a plane']
