@@ -52,6 +52,11 @@ fn a_device_is_measured_and_its_rates_are_kept() {
     }
     assert_eq!(object["gain_is_estimate"], false);
     assert!(object["device"].as_str().unwrap().contains("Mock GPU"));
+    assert!(object["device_start_seconds"].as_f64().unwrap() > 0.0);
+    assert_eq!(object["device_planes_together"], 1);
+    // The mock's cuFFT works in as much as the half spectra take.
+    let area_bytes = object["device_area_bytes"].as_f64().unwrap();
+    assert!(area_bytes >= 4.0 * 48.0 * 40.0, "{area_bytes}");
     let rates = Rates::parse(&fs::read_to_string(&kept).unwrap()).unwrap();
     for rate in Rate::ALL {
         // Two threads may be no faster than one on a busy machine, or there is only one.
@@ -77,6 +82,7 @@ fn what_fails_on_a_device_is_told_and_the_rest_is_measured() {
         }
     }
     assert_eq!(object["gain_is_estimate"], true);
+    assert_eq!(object["device_area_bytes"], Value::Null);
 }
 
 #[test]

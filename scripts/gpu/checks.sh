@@ -36,6 +36,11 @@ room() {
     fi
 }
 
+# Gives up unless there is room for a cube and three that are made of it: NX NY NCHAN TYPE …
+enough() {
+    room $(($(plane_bytes "$1" "$2" "$4") * $3 * 4))
+}
+
 # The path of a cube: NX NY NCHAN TYPE BLANK_PERCENT. Small ones are kept for other checks.
 cube() {
     local bytes folder=$cubes
@@ -86,7 +91,7 @@ machine() {
         nvidia-smi topo -m
         nvidia-smi -q -d PERFORMANCE,CLOCK,PCIE 2>/dev/null
         local facts=name,driver_version,memory.total,compute_cap,pcie.link.gen.max,pcie.link.width.max,pcie.link.gen.current
-        nvidia-smi --query-gpu=$facts --format=csv,noheader
+        nvidia-smi --query-gpu=$facts --format=csv,noheader || true
     else
         echo 'no nvidia-smi here'
     fi
@@ -104,6 +109,7 @@ right() {
     local tolerance=$1 alone=0 input
     local shape=("${@:2:5}")
     shift 6
+    enough "${shape[@]}"
     input=$(cube "${shape[@]}") || fail 'no cube'
     smooth "$input" cpu --backend cpu "$@" || fail 'the CPU has failed'
     smooth "$input" cuda --backend cuda "$@" || fail 'the device has failed'
@@ -124,6 +130,7 @@ bits() {
         shift
     done
     varied=("${@:2}")
+    enough "${shape[@]}"
     input=$(cube "${shape[@]}") || fail 'no cube'
     smooth "$input" first --backend cuda "${common[@]}" || fail 'the device has failed'
     smooth "$input" second --backend cuda "${common[@]}" "${varied[@]}" || fail 'the device has failed'
@@ -182,6 +189,7 @@ bits_shards() {
 
 bits_stopped() {
     local input tries status pid
+    enough "$@"
     input=$(cube "$@") || fail 'no cube'
     smooth "$input" first --backend cuda || fail 'the device has failed'
     local run=("$MMCONV" smooth "${target[@]}" --backend cuda --threads 1 --output "$now/second.fits")
@@ -220,6 +228,7 @@ rung() {
 rungs() {
     local input plane tenths seen=() last='' on
     rates
+    enough "$@"
     input=$(cube "$@") || fail 'no cube'
     smooth "$input" first --backend cuda || fail 'the device has failed'
     smooth "$input" cpu --backend cpu || fail 'the CPU has failed'
@@ -318,7 +327,7 @@ whole() {
     printf 'of %s MB\n' $((bytes / 1000000))
 }
 
-# The same with fewer lanes than there are by default.
+# From file to file with one lane to four, and with as many as there are by default.
 lanes() {
     local input lanes memory times=() bytes
     bytes=$(($(plane_bytes "$1" "$2" "$4") * $3))
@@ -330,6 +339,9 @@ lanes() {
         says first "\"lanes\":$lanes," || fail "there were not $lanes lanes"
         times+=("$lanes: $(timings.py whole $bytes <"$now/first.txt")") || fail 'no time is told'
     done
+    smooth "$input" first --backend cuda || fail 'the device has failed'
+    lanes=$(timings.py value lanes <"$now/first.txt")
+    times+=("$lanes: $(timings.py whole $bytes <"$now/first.txt")") || fail 'no time is told'
     printf '%s; ' "${times[@]}"
     printf 'of %s MB\n' $((bytes / 1000000))
 }

@@ -54,15 +54,16 @@ def line(path):
 
 
 def table(paths):
-    rows = [['plane', 'type', 'blank', *(name for _, name in COLUMNS), 'area']]
+    told = []
     for path in paths:
         with open(path) as file:
-            for found in objects(file):
-                if 'lines' in found:
-                    shape = f'{found["nx"]}x{found["ny"]}x{found["planes"]}', found['precision'], f'{found["blank_percent"]:g}%'
-                    rows.append([*shape, *(milliseconds(found, key) for key, _ in COLUMNS), area(found)])
-    if len(rows) == 1:
+            told += [found for found in objects(file) if 'lines' in found]
+    if not told:
         return 0
+    rows = [['plane', 'type', 'blank', *(name for _, name in COLUMNS), 'area']]
+    for found in sorted(told, key=lambda found: (found['precision'], found['blank_percent'], found['nx'])):
+        shape = f'{found["nx"]}x{found["ny"]}x{found["planes"]}', found['precision'], f'{found["blank_percent"]:g}%'
+        rows.append([*shape, *(milliseconds(found, key) for key, _ in COLUMNS), area(found)])
     widths = [max(map(len, column)) for column in zip(*rows)]
     print('milliseconds a plane; area: what cuFFT works in, in planes')
     for row in rows:

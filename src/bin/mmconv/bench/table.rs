@@ -180,6 +180,7 @@ pub fn json(found: &Found, verdict: &Verdict, sentences: &[String]) -> Value {
     let cube = &found.case.cube;
     let (lanes, threads_per_lane) = found.lanes;
     let [bmaj_arcsec, bmin_arcsec, bpa_deg] = TARGET;
+    let parts = found.parts.as_ref().ok();
     json!({
         "nx": cube.nx,
         "ny": cube.ny,
@@ -192,6 +193,9 @@ pub fn json(found: &Found, verdict: &Verdict, sentences: &[String]) -> Value {
         "threads_per_lane": threads_per_lane,
         "runs": RUNS,
         "device": found.device.as_ref().ok(),
+        "device_start_seconds": parts.map(|parts| parts.start),
+        "device_planes_together": parts.map(|parts| parts.planes),
+        "device_area_bytes": parts.map(|parts| parts.area_bytes),
         "dir": json::path(&found.folder),
         "lines": lines(found),
         "bound_by": verdict.bound.key(),
