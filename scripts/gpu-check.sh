@@ -59,7 +59,7 @@ running=
 
 # What a check has left running, in the group that timeout makes.
 stop() {
-    [ -z "$running" ] || kill -KILL -- "-$running" 2>/dev/null
+    [ -z "$running" ] || { kill -KILL -- "-$running" && wait "$running"; } 2>/dev/null
     running=
 }
 
@@ -108,13 +108,13 @@ check() {
     [ $left -ge "$limit" ] || limit=$left
     rm -rf "$WORK/now"
     mkdir "$WORK/now"
-    begun=${EPOCHREALTIME/[.,]/}
+    begun=$(date +%s%3N)
     timeout -k 3 "$limit" "$root/gpu/checks.sh" "$@" >"$said/$name.txt" 2>&1 &
     running=$!
     wait $running
     status=$?
     stop
-    took=$(((${EPOCHREALTIME/[.,]/} - begun) / 100000))
+    took=$((($(date +%s%3N) - begun) / 100))
     rm -rf "$WORK/now"
     last=$(tail -n 1 "$said/$name.txt" | cut -c 1-160)
     case $status in
