@@ -32,7 +32,6 @@
 LOAD(f32_f32, mm_u32, float)
 LOAD(f64_f64, mm_u64, double)
 LOAD(f32_f64, mm_u32, double)
-LOAD(f64_f32, mm_u64, float)
 FILTER(f32, float)
 FILTER(f64, double)
 BLANK(f32, float)

@@ -101,8 +101,6 @@ int main(int count, char **words) {
         run<mm_u32, double, mm_u32>(c, {mm_load_f32_f64, mm_filter_f64, mm_blank_f64, mm_store_f64_f32});
     else if (c.types == "f64_f64_f32")
         run<mm_u64, double, mm_u32>(c, {mm_load_f64_f64, mm_filter_f64, mm_blank_f64, mm_store_f64_f32});
-    else if (c.types == "f64_f32_f32")
-        run<mm_u64, float, mm_u32>(c, {mm_load_f64_f32, mm_filter_f32, mm_blank_f32, mm_store_f32_f32});
     else return 2;
     return 0;
 }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use mmfits::convolve::device::DeviceParts;
 use serde_json::{Map, Value, json};
 
 use super::verdict::{Verdict, short};
@@ -180,7 +181,7 @@ pub fn json(found: &Found, verdict: &Verdict, sentences: &[String]) -> Value {
     let cube = &found.case.cube;
     let (lanes, threads_per_lane) = found.lanes;
     let [bmaj_arcsec, bmin_arcsec, bpa_deg] = TARGET;
-    let parts = found.parts.as_ref().ok();
+    let of_parts = |number: fn(&DeviceParts) -> f64| found.parts.as_ref().ok().map(number);
     json!({
         "nx": cube.nx,
         "ny": cube.ny,
@@ -193,9 +194,9 @@ pub fn json(found: &Found, verdict: &Verdict, sentences: &[String]) -> Value {
         "threads_per_lane": threads_per_lane,
         "runs": RUNS,
         "device": found.device.as_ref().ok(),
-        "device_start_seconds": parts.map(|parts| parts.start),
-        "device_planes_together": parts.map(|parts| parts.planes),
-        "device_area_bytes": parts.map(|parts| parts.area_bytes),
+        "device_start_seconds": of_parts(|parts| parts.start),
+        "device_area_bytes": of_parts(|parts| parts.area_bytes),
+        "device_planes_together": of_parts(|parts| parts.planes as f64),
         "dir": json::path(&found.folder),
         "lines": lines(found),
         "bound_by": verdict.bound.key(),
