@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::cube::Cube;
+use super::case::Case;
 use super::sample::{self, Sample};
 
 /// The two stores.
@@ -27,7 +27,7 @@ pub struct Bench {
 /// Medians of one cube.
 #[derive(Clone, Copy, Debug)]
 pub struct Found {
-    pub cube: Cube,
+    pub case: Case,
     /// One for each of [`STORES`].
     pub stores: [OfStore; 2],
     /// The bare transforms.
@@ -54,28 +54,29 @@ impl Found {
 
     /// Input and output bytes a second, and planes.
     pub fn rates(&self, store: &OfStore) -> (f64, f64) {
-        let bytes = 2.0 * self.cube.data_bytes() as f64;
-        let planes = self.cube.channels as f64;
+        let bytes = 2.0 * self.case.data_bytes() as f64;
+        let planes = self.case.cube.channels as f64;
         (bytes / 1e6 / store.job.wall_s, planes / store.job.wall_s)
     }
 }
 
 impl Bench {
     /// Makes the cube, runs everything in turn, and removes what was made.
-    pub fn compare(&self, cube: Cube) -> Result<Found, Box<dyn Error>> {
+    pub fn compare(&self, case: Case) -> Result<Found, Box<dyn Error>> {
         let input = self.folder.join("bench.fits");
-        cube.write(&input)?;
+        let made = case.cube.write(&input);
+        made.map_err(|error| -> Box<dyn Error> { error })?;
         let mut jobs = [Vec::new(), Vec::new()];
         let mut copies = [Vec::new(), Vec::new()];
         let mut transforms = Vec::new();
         for _ in 0..self.runs {
             for ((io, jobs), copies) in STORES.iter().zip(&mut jobs).zip(&mut copies) {
-                jobs.push(self.job(&cube, &input, io)?);
+                jobs.push(self.job(&case, &input, io)?);
                 copies.push(self.copy(&input, io)?);
             }
             transforms.push(sample::run(&mut self.floor(
                 "transforms",
-                &cube,
+                &case,
                 &input,
             )?)?);
         }
@@ -93,19 +94,19 @@ impl Bench {
                 .unwrap_or_default(),
         };
         Ok(Found {
-            cube,
+            case,
             stores: [of(0), of(1)],
             transforms: sample::median(&transforms),
         })
     }
 
-    fn job(&self, cube: &Cube, input: &Path, io: &str) -> Result<Sample, Box<dyn Error>> {
+    fn job(&self, case: &Case, input: &Path, io: &str) -> Result<Sample, Box<dyn Error>> {
         let output = self.folder.join("out.fits");
         let [bmaj, bmin, bpa] = &self.target;
         let mut command = Command::new(&self.mmconv);
         command.args(["smooth", "--quiet", "--overwrite", "--io", io]);
         command.args(["--bmaj", bmaj, "--bmin", bmin, "--bpa", bpa]);
-        command.args(cube.mode.flags());
+        command.args(case.mode.flags());
         command.arg("--threads").arg(self.threads.to_string());
         command.arg("--output").arg(&output).arg(input);
         let sample = sample::run(&mut command)?;
@@ -127,9 +128,9 @@ impl Bench {
         Ok(sample)
     }
 
-    fn floor(&self, word: &str, cube: &Cube, input: &Path) -> Result<Command, Box<dyn Error>> {
+    fn floor(&self, word: &str, case: &Case, input: &Path) -> Result<Command, Box<dyn Error>> {
         let mut command = Command::new(std::env::current_exe()?);
-        command.arg(word).arg(input).arg(cube.mode.word());
+        command.arg(word).arg(input).arg(case.mode.word());
         command.arg(self.threads.to_string()).args(&self.target);
         Ok(command)
     }

@@ -12,7 +12,11 @@
 //! `MMCONV_BENCH_TARGET` (`20,17,20`: arcsec, arcsec, degrees).
 #![allow(clippy::print_stdout, reason = "an example speaks to a person")]
 
+mod case;
 mod compare;
+#[path = "../../src/bin/mmconv/bench/copy.rs"]
+mod copy;
+#[path = "../../src/bin/mmconv/bench/cube.rs"]
 mod cube;
 mod floors;
 mod report;
@@ -23,8 +27,8 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::thread::available_parallelism;
 
+use case::{Case, Mode};
 use compare::Bench;
-use cube::{Cube, Mode};
 use mmfits::beam::Beam;
 use mmfits::map::Io;
 use mmfits::plan::{Edge, NanRule, Spec, TargetChoice};
@@ -36,16 +40,19 @@ fn main() -> Result<(), Box<dyn Error>> {
     match args.as_slice() {
         ["compare", nx, ny, channels, dtype, mode] => {
             let bench = bench()?;
-            let found = bench.compare(cube(nx, ny, channels, dtype, mode)?)?;
+            let found = bench.compare(case(nx, ny, channels, dtype, mode)?)?;
             print!("{}", report::in_words(&bench, &found));
         }
         ["make", nx, ny, channels, dtype, mode, path] => {
-            cube(nx, ny, channels, dtype, mode)?.write(Path::new(path))?;
+            case(nx, ny, channels, dtype, mode)?
+                .cube
+                .write(Path::new(path))
+                .map_err(|error| -> Box<dyn Error> { error })?;
         }
         ["record", date, commit] => print!("{}", record(date, commit)?),
         ["copy", input, output, io, threads] => {
             let io = if *io == "map" { Io::Map } else { Io::Write };
-            floors::copy(Path::new(input), Path::new(output), io, threads.parse()?)
+            copy::copy(Path::new(input), Path::new(output), io, threads.parse()?)
                 .map_err(|error| -> Box<dyn Error> { error })?;
         }
         ["transforms", input, mode, threads, bmaj, bmin, bpa] => {
@@ -73,13 +80,8 @@ fn record(date: &str, commit: &str) -> Result<String, Box<dyn Error>> {
         (2048, 16, true),
     ] {
         for mode in [Mode::Wrap, Mode::Keep] {
-            rows.push(bench.compare(Cube {
-                nx: size,
-                ny: size,
-                channels,
-                double,
-                mode,
-            })?);
+            let shape = [size, size, channels];
+            rows.push(bench.compare(Case::new(shape, double, mode))?);
         }
     }
     Ok(report::record(&bench, &rows, date, commit))
@@ -100,25 +102,23 @@ fn bench() -> Result<Bench, Box<dyn Error>> {
     })
 }
 
-fn cube(
+fn case(
     nx: &str,
     ny: &str,
     channels: &str,
     dtype: &str,
     mode: &str,
-) -> Result<Cube, Box<dyn Error>> {
+) -> Result<Case, Box<dyn Error>> {
     let double = match dtype {
         "f32" => false,
         "f64" => true,
         other => return Err(format!("{other:?} is neither f32 nor f64").into()),
     };
-    Ok(Cube {
-        nx: nx.parse()?,
-        ny: ny.parse()?,
-        channels: channels.parse()?,
+    Ok(Case::new(
+        [nx.parse()?, ny.parse()?, channels.parse()?],
         double,
-        mode: Mode::parse(mode)?,
-    })
+        Mode::parse(mode)?,
+    ))
 }
 
 fn transforms(

@@ -11,7 +11,7 @@ const GOAL: f64 = 1.6;
 /// One cube in words.
 pub fn in_words(bench: &Bench, found: &Found) -> String {
     let mut text = String::new();
-    let cube = &found.cube;
+    let (cube, mode) = (&found.case.cube, found.case.mode);
     let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
     // Writing to a string does not fail.
     let _ = writeln!(
@@ -21,7 +21,7 @@ pub fn in_words(bench: &Bench, found: &Found) -> String {
         cube.ny,
         cube.channels,
         cube.dtype(),
-        cube.mode.word(),
+        mode.word(),
         bench.target.join(","),
         bench.threads,
         bench.runs,
@@ -127,9 +127,9 @@ pub fn record(bench: &Bench, rows: &[Found], date: &str, commit: &str) -> String
 }
 
 fn row(found: &Found, name: &str, store: &OfStore) -> String {
-    let (cube, job) = (&found.cube, &store.job);
+    let (cube, job) = (&found.case.cube, &store.job);
     let (megabytes, planes) = found.rates(store);
-    let edge = cube.mode.flags()[1];
+    let edge = found.case.mode.flags()[1];
     let bound = match bound(found, store) {
         word @ ("FFT" | "I/O") => word,
         _ => "between",

@@ -4,6 +4,17 @@
 use std::fmt;
 use std::path::PathBuf;
 
+/// Which device, and how much of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Its number, from 0.
+    pub device: usize,
+    /// The most of its memory that may be taken, bytes; by default most of what is free.
+    pub memory_bytes: Option<u64>,
+    /// Planes go through it together up to so many bytes of samples; 32 MiB by default.
+    pub batch_bytes: Option<u64>,
+}
+
 /// What this machine has to compute with. It does not depend on what a run is told to use.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Availability {
@@ -276,4 +287,39 @@ impl From<Call> for DeviceError {
     fn from(call: Call) -> Self {
         Self::Call(call)
     }
+}
+
+/// What a plane takes on a device, seconds: each step alone, and all of them together.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct DeviceParts {
+    /// The copy to the device.
+    pub h2d: f64,
+    /// Samples to numbers, blanks to zero.
+    pub load: f64,
+    /// The transform there.
+    pub forward: f64,
+    /// The product with the transfer function.
+    pub filter: f64,
+    /// The transform back.
+    pub inverse: f64,
+    /// The smoothed mask against its limit.
+    pub blank: f64,
+    /// Numbers to samples, blanks put back.
+    pub store: f64,
+    /// The copy back.
+    pub d2h: f64,
+    /// A plane in the device's memory, without a mask.
+    pub resident: f64,
+    /// The same with a mask.
+    pub resident_masked: f64,
+    /// There, through it and back, one step after another.
+    pub serial: f64,
+    /// The same with copies beside the computing.
+    pub overlapped: f64,
+    /// Opening the device, once a process: context, kernels, test.
+    pub start: f64,
+    /// Memory that the transforms work in, bytes a plane.
+    pub area_bytes: f64,
+    /// Planes that went together.
+    pub planes: usize,
 }

@@ -13,6 +13,7 @@ pub mod cpu;
 pub mod cuda;
 pub mod device;
 mod error;
+mod open;
 pub mod rates;
 pub mod reference;
 
@@ -21,8 +22,9 @@ use std::fmt;
 pub use cpu::Cpu;
 pub(crate) use cpu::vectorised;
 pub use error::BackendError;
+pub use open::{open_device, time_device};
 
-use device::{Availability, Stack, Unavailable};
+use device::Availability;
 use fits_layout::Bitpix;
 
 use crate::plan::{Convolution, Edge, Precision};
@@ -196,18 +198,8 @@ pub fn availability() -> Availability {
     Availability {
         threads: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
         instructions: Cpu::new().arithmetic().to_owned(),
-        cuda: look(),
+        cuda: open::look(),
     }
-}
-
-#[cfg(all(feature = "cuda", target_os = "linux"))]
-fn look() -> Result<Stack, Unavailable> {
-    cuda::look()
-}
-
-#[cfg(not(all(feature = "cuda", target_os = "linux")))]
-fn look() -> Result<Stack, Unavailable> {
-    Err(Unavailable::NotBuilt)
 }
 
 /// One kind of plane in a [`Workload`].

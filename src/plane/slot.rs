@@ -266,7 +266,7 @@ impl<'a> PlaneMut<'a> {
         }
         self.fill_pieces(|at, piece| {
             let samples = samples.get(at..).and_then(|rest| rest.get(..piece.len()));
-            piece.copy_from_slice(samples.ok_or_else(|| refused.clone())?);
+            piece.copy_from_slice(samples.ok_or(refused)?);
             Ok(())
         })
     }

@@ -1,8 +1,8 @@
 //! Which backend computes: what was asked for, what there is, and whether it pays.
 
-use crate::convolve::device::DeviceError;
+use crate::convolve::device::{DeviceError, Options};
 use crate::convolve::rates::{LEAST_SAVING_SECONDS, Rates, Work};
-use crate::convolve::{Backend, BackendError, Cpu};
+use crate::convolve::{Backend, BackendError, Cpu, open_device};
 use crate::error::Error;
 use crate::journal::Job;
 use crate::plan::FilePlan;
@@ -65,7 +65,7 @@ impl Choice {
     ) -> Result<Chosen, Error> {
         match self.backend {
             BackendKind::Cpu => Ok(Chosen::cpu(None)),
-            BackendKind::Cuda => self.open().map_or_else(
+            BackendKind::Cuda => self.open(false).map_or_else(
                 |error| Err(Error::general(BackendError::Device(error).into())),
                 |backend| {
                     Ok(Chosen {
@@ -93,7 +93,7 @@ impl Choice {
                 Err(why) => return Chosen::cpu(why),
             },
         };
-        match self.open_with_fallback() {
+        match self.open(true) {
             Err(error) => Chosen::cpu(error.to_string()),
             Ok(backend) if !has_room(&*backend, plans, resources.memory_bytes()) => {
                 Chosen::cpu("--memory has no room for a plane on its way to a device".to_owned())
@@ -125,35 +125,13 @@ impl Choice {
         ))
     }
 
-    #[cfg(all(feature = "cuda", target_os = "linux"))]
-    fn opened(&self) -> Result<crate::convolve::cuda::Cuda, DeviceError> {
-        crate::convolve::cuda::Cuda::open(&crate::convolve::cuda::Options {
+    fn open(&self, cpu_behind: bool) -> Result<Box<dyn Backend>, DeviceError> {
+        let options = Options {
             device: self.device,
             memory_bytes: self.device_memory_bytes,
             batch_bytes: None,
-        })
-    }
-
-    #[cfg(all(feature = "cuda", target_os = "linux"))]
-    fn open(&self) -> Result<Box<dyn Backend>, DeviceError> {
-        Ok(Box::new(self.opened()?))
-    }
-
-    #[cfg(all(feature = "cuda", target_os = "linux"))]
-    fn open_with_fallback(&self) -> Result<Box<dyn Backend>, DeviceError> {
-        Ok(Box::new(self.opened()?.with_fallback()))
-    }
-
-    #[cfg(not(all(feature = "cuda", target_os = "linux")))]
-    fn open(&self) -> Result<Box<dyn Backend>, DeviceError> {
-        Err(DeviceError::Unavailable(
-            crate::convolve::device::Unavailable::NotBuilt,
-        ))
-    }
-
-    #[cfg(not(all(feature = "cuda", target_os = "linux")))]
-    fn open_with_fallback(&self) -> Result<Box<dyn Backend>, DeviceError> {
-        self.open()
+        };
+        open_device(&options, cpu_behind)
     }
 }
 

@@ -35,7 +35,10 @@ pub(super) fn workload(plan: &FilePlan) -> Workload {
 }
 
 /// Planes and their slots waiting for a lane, in file order.
-type Queue<'s> = Mutex<std::vec::IntoIter<(usize, Slot<'s>)>>;
+type Queue<'s> = Mutex<std::vec::IntoIter<Numbered<'s>>>;
+
+/// A plane and its slot.
+type Numbered<'s> = (usize, Slot<'s>);
 
 /// The work on one output's planes.
 pub(super) struct Planes<'a> {
@@ -71,7 +74,7 @@ impl Planes<'_> {
     pub fn fill(
         &self,
         pool: &ThreadPool,
-        mut slots: Vec<(usize, Slot<'_>)>,
+        mut slots: Vec<Numbered<'_>>,
         behind: Option<&WriteBehind<'_>>,
     ) -> Result<(), Error> {
         let plan = &self.prepared.plan;
@@ -127,7 +130,7 @@ impl Planes<'_> {
         let mut lane = None;
         let stop = &self.prepared.stop;
         while !work.stop.load(Ordering::Relaxed) && !stop.is_asked() {
-            let Some((plane, slot, others)) = self.take(work) else {
+            let Some(((plane, slot), others)) = self.take(work) else {
                 break;
             };
             let stored = catch_unwind(AssertUnwindSafe(|| {
@@ -150,7 +153,7 @@ impl Planes<'_> {
     }
 
     /// The next plane, and those behind it that go with it.
-    fn take<'s>(&self, work: &Work<'_, 's>) -> Option<(usize, Slot<'s>, Vec<(usize, Slot<'s>)>)> {
+    fn take<'s>(&self, work: &Work<'_, 's>) -> Option<(Numbered<'s>, Vec<Numbered<'s>>)> {
         // No work is done under the lock.
         let mut queue = work.queue.lock().unwrap_or_else(PoisonError::into_inner);
         let (plane, slot) = queue.next()?;
@@ -167,7 +170,7 @@ impl Planes<'_> {
                 others.extend(queue.next());
             }
         }
-        Some((plane, slot, others))
+        Some(((plane, slot), others))
     }
 
     /// What could not be stored is about the output, all else about the input.
@@ -206,8 +209,8 @@ impl Planes<'_> {
     /// Planes that are all convolved, and go together.
     fn store_together<'s>(
         &self,
-        first: (usize, Slot<'s>),
-        others: Vec<(usize, Slot<'s>)>,
+        first: Numbered<'s>,
+        others: Vec<Numbered<'s>>,
         lane: &mut Option<Box<dyn Lane>>,
         work: &Work<'_, 's>,
     ) -> Result<(), Failure> {

@@ -21,7 +21,7 @@ pub struct Resources {
 }
 
 /// What the process takes before any work: the program's own data, the pool, small things.
-const PROCESS_BYTES: u64 = (1 << 20) + (96 << 10);
+const PROCESS_BYTES: u64 = (1 << 20) + (192 << 10);
 
 /// What a thread takes: the pages of its stack that are touched, and its allocator's.
 const THREAD_BYTES: u64 = 64 << 10;

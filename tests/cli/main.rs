@@ -7,6 +7,7 @@
     reason = "the harness may panic as the tests do"
 )]
 
+mod bench;
 mod demo;
 mod harness;
 mod rank;

@@ -59,7 +59,8 @@ fn crates_are_used_only_in_their_rooms() {
 fn pure_rooms_open_nothing() {
     let mut wrong = Vec::new();
     for file in sources("src") {
-        if room(file.room()).is_some_and(|room| room.opens_files) {
+        let is_open = room(file.room()).is_some_and(|room| room.opens_files);
+        if is_open || table::LOOKS_AROUND.contains(&file.path.as_str()) {
             continue;
         }
         for word in [

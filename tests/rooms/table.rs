@@ -73,6 +73,10 @@ pub const ROOMS: &[Room] = &[
     open("bin", &[]),
 ];
 
+/// Files of pure rooms that look into the environment and into folders all the same: libraries of a
+/// device are opened at run time, and have to be found.
+pub const LOOKS_AROUND: &[&str] = &["src/convolve/cuda/search.rs"];
+
 /// The room with this name.
 pub fn room(name: &str) -> Option<&'static Room> {
     ROOMS.iter().find(|room| room.name == name)
@@ -83,11 +87,12 @@ pub fn homes(name: &str) -> Option<&'static [&'static str]> {
     Some(match name {
         "memmap2" => &["map"],
         "rustfft" | "realfft" => &["convolve", "plane"],
-        "rayon" => &["convolve", "run", "output"],
+        // In the bin for `bench`, whose lanes have a pool as those of a run have.
+        "rayon" => &["convolve", "run", "output", "bin"],
         "clap" | "clap_complete" | "clap_mangen" | "indicatif" | "serde_json" | "signal_hook" => {
             &["bin"]
         }
-        "cudarc" => &["convolve"],
+        "cudarc" | "libloading" => &["convolve"],
         // No FITS in the maps.
         "fits_layout" => &[
             "beam", "sky", "plane", "kernel", "plan", "convolve", "output", "journal", "image",

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
-use mmfits::plan::{HduChoice, RefChannel};
+use mmfits::plan::{HduChoice, Precision, RefChannel};
 
 use crate::help;
 use crate::values::{
@@ -44,6 +44,8 @@ pub enum Command {
     Demo(Demo),
     /// Show what there is to compute with: threads, GPUs, or why none can be used
     Devices(Devices),
+    /// Measure this machine: what bounds it, and what a GPU gains
+    Bench(Bench),
     /// Show which shard --shard auto would take here, and from which variables
     Rank,
     /// Print the completions of a shell
@@ -424,4 +426,56 @@ pub struct Demo {
     /// The folder to work in, made anew each time
     #[arg(value_name = "DIR", default_value = "mmconv-demo", value_hint = ValueHint::DirPath)]
     pub dir: PathBuf,
+}
+
+/// Measure this machine: what bounds it, and what a GPU gains.
+///
+/// A cube is made, smoothed in memory and from file to file, and removed. Times are those of a
+/// plane. What cannot be measured here is a dash, and told with the reason; what a device would
+/// gain is then an estimate. With the defaults it takes some seconds.
+#[derive(Clone, Debug, Args)]
+#[command(args_override_self = true, after_long_help = help::BENCH_EXAMPLES)]
+pub struct Bench {
+    /// Pixels in a row
+    #[arg(long, value_name = "N", value_parser = values::length, default_value = "2048")]
+    pub nx: usize,
+    /// Rows
+    #[arg(long, value_name = "N", value_parser = values::length, default_value = "2048")]
+    pub ny: usize,
+    /// Planes of the cube
+    #[arg(long, value_name = "N", value_parser = values::length, default_value = "16")]
+    pub planes: usize,
+    /// Floating-point type of the cube and of the transform: f32 or f64
+    #[arg(long, value_name = "TYPE", value_parser = values::precision, default_value = "f32")]
+    pub precision: Precision,
+    /// Share of the pixels that are blank; with any the mask is smoothed too (--nan racs)
+    #[arg(long, value_name = "PERCENT", value_parser = values::percent, default_value = "0")]
+    #[arg(allow_negative_numbers = true)]
+    pub blank: f64,
+    /// Threads [default: the processors this process may use]
+    #[arg(long, value_name = "N", value_parser = values::at_least_one)]
+    pub threads: Option<usize>,
+    /// What is measured beside the CPU
+    #[arg(long, value_enum, default_value_t)]
+    pub backend: BackendWord,
+    /// The GPU, by its number
+    #[arg(long, value_name = "N", default_value = "0")]
+    pub device: usize,
+    /// Folder for the cube and its outputs: the disk that is measured [default: that of temporary
+    /// files]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub dir: Option<PathBuf>,
+    /// Keep the rates, from which --backend auto chooses, in this file
+    ///
+    /// The default is $MMCONV_RATES, else mmconv/rates in $XDG_CONFIG_HOME or in .config of the home
+    /// folder. The CPU is measured for the other kinds of planes too.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, num_args = 0..=1)]
+    #[expect(
+        clippy::option_option,
+        reason = "without the flag, without a file, with one"
+    )]
+    pub save: Option<Option<PathBuf>>,
+    /// Print one JSON object instead of the table
+    #[arg(long)]
+    pub json: bool,
 }

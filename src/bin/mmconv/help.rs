@@ -6,7 +6,7 @@ Exit status:
   0   done
   2   the request cannot be met: flags, an unreachable target, an output that exists
   3   an input is wrong: format, beams, units, or cut short
-  4   the machine failed: disk, memory, permission
+  4   the machine failed: disk, memory, permission, a GPU
   5   incomplete: planes that other processes make are missing
   6   stored planes do not match their checksums
   70  a bug in mmconv; please report it
@@ -46,3 +46,15 @@ Examples:
       One JSON object a file, with the common beam of the file and of all files
   mmconv beams --beam-from header cube.fits
       The beam in the header, although there may be a table";
+
+/// Examples for `bench`.
+pub const BENCH_EXAMPLES: &str = "\
+Examples:
+  mmconv bench
+      16 planes of 2048 x 2048 in f32: a table, and a verdict in words
+  mmconv bench --nx 10240 --ny 10240 --planes 4 --blank 25
+      Large planes, a quarter of the pixels blank and the mask smoothed
+  mmconv bench --dir /data/scratch
+      The disk that the cubes are on
+  mmconv bench --save
+      Also keep what was found, for the choice of a backend";

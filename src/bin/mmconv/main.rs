@@ -4,6 +4,7 @@
 mod args;
 mod bar;
 mod beams;
+mod bench;
 mod demo;
 mod devices;
 mod failure;
@@ -14,6 +15,7 @@ mod inputs;
 mod json;
 mod out;
 mod rank;
+mod rates;
 mod report;
 mod request;
 mod retype;
@@ -84,6 +86,7 @@ fn dispatch(command: Command, results: &Results) -> Result<Status, failure::Fail
         Command::Clean(args) => finish::clean(&args),
         Command::Demo(args) => demo::run(&args.dir, results),
         Command::Devices(args) => Ok(devices::run(&args, results)),
+        Command::Bench(args) => bench::run(&args, results),
         Command::Rank => rank::run(results),
         Command::Completions { shell } => Ok(shell::completions(shell, results)),
         Command::Man { command } => shell::man(command.as_deref(), results),

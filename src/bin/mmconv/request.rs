@@ -6,12 +6,14 @@ use std::path::Path;
 
 use clap::ValueEnum;
 use mmfits::beam::Beam;
+use mmfits::convolve::rates::Rates;
 use mmfits::plan::{Mode, Precision, Rounding, Spec, TargetChoice};
 use mmfits::run::{Choice, Existing, Naming, Recovery, Request, Resources, Stop, Storage};
 
 use crate::args::{self, Output, Smooth, Target};
 use crate::failure::Failure;
 use crate::inputs;
+use crate::rates;
 use crate::values::{BackendWord, Compat, EdgeWord, ModeWord, NanWord};
 
 /// The variable that says what computes, where no flag does.
@@ -78,8 +80,15 @@ fn choice(args: &args::Backend) -> Result<Choice, Failure> {
         backend: backend.into(),
         device: args.device,
         device_memory_bytes: args.device_memory,
-        ..Choice::default()
+        rates: kept_rates(backend)?,
     })
+}
+
+/// How fast this machine is, if that was measured and matters.
+fn kept_rates(backend: BackendWord) -> Result<Rates, Failure> {
+    let path = rates::path().filter(|_| backend == BackendWord::Auto);
+    let kept = path.map(|path| rates::read(&path)).transpose()?;
+    Ok(kept.flatten().unwrap_or_default())
 }
 
 /// The word in [`BACKEND`]; nothing in it is as if it were not set.

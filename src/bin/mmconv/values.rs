@@ -295,6 +295,33 @@ pub fn at_least_one(text: &str) -> Result<usize, String> {
     }
 }
 
+/// A number of pixels, rows or planes. More than there are in any file that can be.
+pub fn length(text: &str) -> Result<usize, String> {
+    match at_least_one(text)? {
+        count if count <= 1_000_000 => Ok(count),
+        _ => Err("must be 1000000 or less".to_owned()),
+    }
+}
+
+/// A share that is not all.
+pub fn percent(text: &str) -> Result<f64, String> {
+    let number = not_negative(text)?;
+    if number < 100.0 {
+        Ok(number)
+    } else {
+        Err("must be below 100".to_owned())
+    }
+}
+
+/// A floating-point type.
+pub fn precision(text: &str) -> Result<Precision, String> {
+    match text {
+        "f32" => Ok(Precision::F32),
+        "f64" => Ok(Precision::F64),
+        _ => Err("must be f32 or f64".to_owned()),
+    }
+}
+
 /// An HDU by its number (all digits) or by its EXTNAME.
 pub fn hdu(text: &str) -> Result<HduChoice, String> {
     if text.is_empty() {

@@ -64,6 +64,11 @@ const OLDEST_VERSION: c_int = 12_000;
 /// The failure that ended all use of CUDA in this process, if one did.
 static ENDED: OnceLock<Call> = OnceLock::new();
 
+/// The failure that ended all use of CUDA in this process, if one did.
+pub(super) fn ended() -> Option<&'static Call> {
+    ENDED.get()
+}
+
 /// The driver, opened and begun.
 #[derive(Clone, Debug)]
 pub(super) struct Driver {
@@ -76,7 +81,7 @@ pub(super) struct Driver {
 impl Driver {
     /// Opens the driver, or says why it cannot be used. A second call is cheap.
     pub fn open() -> Result<Self, Unavailable> {
-        if let Some(call) = ENDED.get() {
+        if let Some(call) = ended() {
             return Err(Unavailable::Ended(call.clone()));
         }
         // SAFETY: the initialisers of a library of this name run; it is the driver's, or one that
@@ -140,7 +145,7 @@ fn address(name: &str) -> Option<*const c_void> {
     // pointer-sized copy of it is made.
     let address = unsafe { symbol.try_as_raw_ptr() };
     address
-        .map(|address| address.cast_const())
+        .map(<*mut c_void>::cast_const)
         .filter(|address| !address.is_null())
 }
 
@@ -202,7 +207,10 @@ pub(super) fn call(function: &'static str, error: DriverError) -> Call {
     let call = Call {
         function,
         code: error.0 as c_int,
-        name: name.map_or_else(|_| "an unknown error".to_owned(), |name| name.into_owned()),
+        name: name.map_or_else(
+            |_| "an unknown error".to_owned(),
+            std::borrow::Cow::into_owned,
+        ),
     };
     if is_sticky(call.code) {
         ENDED.get_or_init(|| call.clone());

@@ -6,6 +6,8 @@
 //! its way out; all else there is once, since batches are computed one after another. Each step
 //! that needs another waits for its event, and no step is queued before its waits are.
 
+pub(super) mod parts;
+
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::super::device::{Call, DeviceError};
@@ -28,6 +30,10 @@ const MASK: i32 = 2;
 const NOTE_BLANKS: i32 = 4;
 const WITH_BLANKS: i32 = 2;
 const WITH_WEIGHTS: i32 = 4;
+
+/// Which gain a filter has.
+const OF_IMAGE: i32 = 0;
+const OF_MASK: i32 = 1;
 
 /// How samples lie in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -274,15 +280,7 @@ impl Engine {
         let rule = batch.convolution.nan;
         if batch.masked && rule != NanRule::Keep {
             self.load(batch, set, MASK)?;
-            self.transform(batch, |transforms, work| {
-                // SAFETY: see `smooth`.
-                unsafe { transforms.forward(work) }
-            })?;
-            self.filter(batch, set, 1)?;
-            self.transform(batch, |transforms, work| {
-                // SAFETY: see `smooth`.
-                unsafe { transforms.back(work) }
-            })?;
+            self.smooth(batch, set, OF_MASK)?;
             match rule {
                 NanRule::Interpolate => self.weigh(batch)?,
                 NanRule::Racs | NanRule::Keep => self.find_blanks(batch, set)?,
@@ -294,36 +292,41 @@ impl Engine {
             0
         };
         self.load(batch, set, noting)?;
-        self.smooth(batch, set)?;
+        self.smooth(batch, set, OF_IMAGE)?;
         self.compute.wait(&set.copied_out)?;
         self.store(batch, set)?;
         set.stored.record(&self.compute)
     }
 
-    /// The image in the work area, there and back.
-    fn smooth(&self, batch: &Batch<'_>, set: &Set) -> Result<(), Call> {
-        self.transform(batch, |transforms, work| {
-            // SAFETY: the work area is as long as the largest grid of all batches needs, and only
-            // this stream, which the transforms are queued in, uses it.
-            unsafe { transforms.forward(work) }
-        })?;
-        self.filter(batch, set, 0)?;
-        set.consumed.record(&self.compute)?;
-        self.transform(batch, |transforms, work| {
-            // SAFETY: as above.
-            unsafe { transforms.back(work) }
-        })
+    /// What lies in the work area there and back, with the image's gain or the mask's.
+    fn smooth(&self, batch: &Batch<'_>, set: &Set, gain: i32) -> Result<(), Call> {
+        self.forward(batch)?;
+        self.filter(batch, set, gain)?;
+        if gain == OF_IMAGE {
+            // The last look at them.
+            set.consumed.record(&self.compute)?;
+        }
+        self.back(batch)
     }
 
-    fn transform(
-        &self,
-        batch: &Batch<'_>,
-        run: impl Fn(&Transforms, u64) -> Result<(), Call>,
-    ) -> Result<(), Call> {
+    fn forward(&self, batch: &Batch<'_>) -> Result<(), Call> {
+        let work = self.room.work.address();
+        // SAFETY: the work area is as long as the largest grid of the largest batch needs, and only
+        // this stream, which the transforms are queued in, uses it.
+        unsafe { self.transforms(batch)?.forward(work) }
+    }
+
+    fn back(&self, batch: &Batch<'_>) -> Result<(), Call> {
+        let work = self.room.work.address();
+        // SAFETY: as for `forward`.
+        unsafe { self.transforms(batch)?.back(work) }
+    }
+
+    fn transforms(&self, batch: &Batch<'_>) -> Result<&Transforms, Call> {
         let grid = batch.convolution.grid;
         let found = self.room.transforms.iter().find(|(g, _)| *g == grid);
         let (_, transforms) = found.ok_or_else(|| mistake("a grid that was not planned"))?;
-        run(transforms, self.room.work.address())
+        Ok(transforms)
     }
 
     fn load(&self, batch: &Batch<'_>, set: &Set, flags: i32) -> Result<(), Call> {
@@ -343,7 +346,7 @@ impl Engine {
         self.compute.launch(kernel, over, &arguments)
     }
 
-    fn filter(&self, batch: &Batch<'_>, set: &Set, which: i32) -> Result<(), Call> {
+    fn filter(&self, batch: &Batch<'_>, set: &Set, gain: i32) -> Result<(), Call> {
         let grid = batch.convolution.grid;
         let arguments = [
             Argument::Address(self.room.work.address()),
@@ -351,7 +354,7 @@ impl Engine {
             count(batch.planes),
             count(grid.nx),
             count(grid.ny),
-            Argument::Count(which),
+            Argument::Count(gain),
         ];
         let over = (batch.planes, grid.ny, grid.half_columns());
         self.compute
@@ -367,7 +370,7 @@ impl Engine {
         arguments.extend(self.lengths(batch));
         arguments.push(Argument::Real(RACS_BLANK_FROM));
         self.compute
-            .launch(&self.kernels().blank, self.image(batch), &arguments)
+            .launch(&self.kernels().blank, self.pixels(batch), &arguments)
     }
 
     fn weigh(&self, batch: &Batch<'_>) -> Result<(), Call> {
@@ -378,7 +381,7 @@ impl Engine {
             Argument::Address(self.room.aside.address()),
         ];
         arguments.extend(self.lengths(batch));
-        self.compute.launch(kernel, self.image(batch), &arguments)
+        self.compute.launch(kernel, self.pixels(batch), &arguments)
     }
 
     fn store(&self, batch: &Batch<'_>, set: &Set) -> Result<(), Call> {
@@ -399,7 +402,7 @@ impl Engine {
         arguments.extend(self.lengths(batch));
         arguments.push(Argument::Count(aside | batch.output.swap()));
         arguments.push(Argument::Real(LEAST_WEIGHT));
-        self.compute.launch(kernel, self.image(batch), &arguments)
+        self.compute.launch(kernel, self.pixels(batch), &arguments)
     }
 
     fn kernels(&self) -> &Kernels {
@@ -420,7 +423,7 @@ impl Engine {
         ]
     }
 
-    fn image(&self, batch: &Batch<'_>) -> (usize, usize, usize) {
+    fn pixels(&self, batch: &Batch<'_>) -> (usize, usize, usize) {
         (batch.planes, self.needs.ny, self.needs.nx)
     }
 }

@@ -213,15 +213,8 @@ impl OnDevice {
     ) -> Result<usize, BackendError> {
         let needs = self.engine.needs();
         let (pixels, coefficients_at) = (needs.pixels(), needs.coefficients_at());
-        let numbers: &[f64] = &coefficients(convolution);
-        let length = size_of_val(numbers);
         let memory = self.staging.as_mut_slice();
-        let place = memory
-            .get_mut(coefficients_at + at * length..)
-            .and_then(|rest| rest.get_mut(..length));
-        place
-            .ok_or(BackendError::Memory { bytes: 0 })?
-            .copy_from_slice(bytemuck::cast_slice(numbers));
+        describe(memory, (coefficients_at, at), convolution)?;
         let plane = pixels * input.bytes();
         let place = memory
             .get_mut(at * plane..)
@@ -264,6 +257,22 @@ fn samples(source: &PlaneRef<'_>, double: bool) -> Samples {
         },
         big_endian: as_stored,
     }
+}
+
+/// Puts the coefficients of plane `at` of a batch where they belong in a lane's memory.
+pub(super) fn describe(
+    memory: &mut [u8],
+    (coefficients_at, at): (usize, usize),
+    convolution: &Convolution,
+) -> Result<(), BackendError> {
+    let numbers: &[f64] = &coefficients(convolution);
+    let length = size_of_val(numbers);
+    let place = memory
+        .get_mut(coefficients_at + at * length..)
+        .and_then(|rest| rest.get_mut(..length));
+    let place = place.ok_or(BackendError::Memory { bytes: 0 })?;
+    place.copy_from_slice(bytemuck::cast_slice(numbers));
+    Ok(())
 }
 
 /// `a`, `b`, `c`, the gain and the mask's gain with the normalisation of the transform there and

@@ -21,14 +21,16 @@ mod selftest;
 mod staging;
 
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::time::Instant;
 
-use super::device::{DeviceError, DeviceInfo, Stack, Unavailable};
+use super::device::{DeviceError, DeviceInfo, DeviceParts, Options, Stack, Unavailable};
 use super::{Backend, BackendError, Cpu, Lane, Workload};
+use crate::plan::Precision;
 use cufft::Cufft;
 use driver::{Device, Driver};
-use engine::{Engine, Parts};
+use engine::{Batch, Engine, Parts, Samples};
 use kernels::Kernels;
 use lane::CudaLane;
 use needs::{BATCH_BYTES, Needs};
@@ -37,17 +39,6 @@ use needs::{BATCH_BYTES, Needs};
 /// is filled meanwhile; more where there are threads to fill them.
 const LEAST_LANES: usize = 4;
 const MOST_LANES: usize = 8;
-
-/// Which device, and how much of it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Options {
-    /// Its number, from 0.
-    pub device: usize,
-    /// The most of its memory that may be taken, bytes; by default most of what is free.
-    pub memory_bytes: Option<u64>,
-    /// Planes go through it together up to so many bytes of samples; 32 MiB by default.
-    pub batch_bytes: Option<u64>,
-}
 
 /// What there is of CUDA on this machine, or why it cannot be used. No device is begun.
 ///
@@ -85,11 +76,15 @@ struct Shared {
     info: DeviceInfo,
     arithmetic: String,
     batch_bytes: u64,
+    /// What opening it took.
+    start_seconds: f64,
     fallback: OnceLock<Cpu>,
     arithmetic_with_fallback: OnceLock<String>,
     /// The engine of the workload that lanes were last made for.
     engine: Mutex<Option<(Workload, Weak<Engine>)>>,
     remarks: Mutex<Vec<String>>,
+    /// Whether a failure has been told already.
+    failing: AtomicBool,
     on_device: AtomicU64,
     on_cpu: AtomicU64,
 }
@@ -102,10 +97,14 @@ impl Cuda {
     /// [`DeviceError::Unavailable`] with the reason; [`DeviceError::Memory`] if the device has not
     /// even room for the small plane.
     pub fn open(options: &Options) -> Result<Self, DeviceError> {
-        let cuda = Self {
+        let begun = Instant::now();
+        let mut cuda = Self {
             shared: Arc::new(Shared::open(options).map_err(DeviceError::Unavailable)?),
         };
         selftest::run(&cuda)?;
+        if let Some(shared) = Arc::get_mut(&mut cuda.shared) {
+            shared.start_seconds = begun.elapsed().as_secs_f64();
+        }
         for count in [&cuda.shared.on_device, &cuda.shared.on_cpu] {
             count.store(0, Ordering::Relaxed);
         }
@@ -130,6 +129,55 @@ impl Cuda {
     #[must_use]
     pub fn info(&self) -> &DeviceInfo {
         &self.shared.info
+    }
+
+    /// Times each step of planes of `ny` rows of `nx` pixels, and all of them together, over about so
+    /// many planes; samples are in memory.
+    ///
+    /// # Errors
+    /// [`BackendError::Device`] where the device has no memory for them, or fails.
+    pub fn parts(
+        &self,
+        (nx, ny): (usize, usize),
+        precision: Precision,
+        planes: usize,
+    ) -> Result<DeviceParts, BackendError> {
+        let convolution = selftest::wide(nx, ny, precision);
+        let mut workload = Workload::new(precision).with_planes(planes);
+        workload.add(nx, ny, convolution);
+        let engine = self.shared.engine(&workload)?;
+        let mut lanes = engine::parts::lanes(&engine)?;
+        let samples = Samples {
+            double: precision == Precision::F64,
+            big_endian: true,
+        };
+        let coefficients_at = engine.needs().coefficients_at();
+        let together = engine.rung().planes;
+        for (staging, _) in &mut lanes {
+            for at in 0..together {
+                let memory = staging.as_mut_slice();
+                lane::describe(memory, (coefficients_at, at), &convolution)?;
+            }
+        }
+        let batch = Batch {
+            planes: together,
+            convolution: &convolution,
+            masked: false,
+            input: samples,
+            output: samples,
+            coefficients_at,
+        };
+        let device = self.shared.device();
+        let timed = device
+            .timed_event()
+            .and_then(|first| Ok([first, device.timed_event()?]));
+        let timed = timed.map_err(DeviceError::Call)?;
+        let batches = planes.div_ceil(together).max(LEAST_LANES);
+        let parts = engine.time(&batch, batches, (&timed, &mut lanes))?;
+        Ok(DeviceParts {
+            start: self.shared.start_seconds,
+            ..parts
+        })
     }
 
     fn needs(&self, workload: &Workload) -> Option<Needs> {
@@ -163,10 +211,12 @@ impl Shared {
             info,
             arithmetic,
             batch_bytes: options.batch_bytes.unwrap_or(BATCH_BYTES),
+            start_seconds: 0.0,
             fallback: OnceLock::new(),
             arithmetic_with_fallback: OnceLock::new(),
             engine: Mutex::default(),
             remarks: Mutex::default(),
+            failing: AtomicBool::new(false),
             on_device: AtomicU64::new(0),
             on_cpu: AtomicU64::new(0),
         })
@@ -227,8 +277,8 @@ impl Shared {
     }
 
     fn remark_failure(&self, error: &DeviceError) {
-        // Of the lanes that share an engine only the first knows why.
-        if !matches!(error, DeviceError::Gone(_)) {
+        // Of all lanes the first knows why; what the others find follows from it.
+        if !self.failing.swap(true, Ordering::Relaxed) {
             self.remark(format!("{error}; the CPU goes on"));
         }
     }
@@ -297,6 +347,7 @@ impl Backend for Cuda {
 
     fn remarks(&self) -> Vec<String> {
         let mut remarks = std::mem::take(&mut *self.shared.remarks());
+        self.shared.failing.store(false, Ordering::Relaxed);
         let on_cpu = self.shared.on_cpu.swap(0, Ordering::Relaxed);
         let on_device = self.shared.on_device.swap(0, Ordering::Relaxed);
         if on_cpu > 0 {

@@ -5,7 +5,7 @@ use super::super::device::{DeviceError, Unavailable};
 use super::super::{Backend, BackendError, Cpu, Workload};
 use super::Cuda;
 use crate::kernel::{Grid, PixelCovariance};
-use crate::plan::{ColumnMethod, Convolution, Edge, NanRule, Precision};
+use crate::plan::{ColumnMethod, Convolution, Edge, NanRule, Precision, padded_grid};
 use crate::plane::{Codec, PlaneMut, PlaneRef};
 
 const NX: usize = 45;
@@ -51,6 +51,23 @@ fn compare(
     Ok(Ok(()))
 }
 
+/// A convolution of planes of this size whose kernel is wide enough for a common one.
+pub(super) fn wide(nx: usize, ny: usize, precision: Precision) -> Convolution {
+    let kernel = PixelCovariance {
+        xx: 40.0,
+        xy: 8.0,
+        yy: 30.0,
+    };
+    let grid = padded_grid(Edge::Zero, nx, ny, &kernel);
+    let convolution = Convolution {
+        kernel,
+        grid: grid.unwrap_or(Grid { nx, ny }),
+        nan: NanRule::Racs,
+        ..small()
+    };
+    convolution.made_fast_whole((nx, ny), precision)
+}
+
 /// A source off the centre, a slope, and two blank pixels.
 fn stored(precision: Precision) -> Vec<u8> {
     let value = |at: usize| match (at % NX, at / NX) {
@@ -66,12 +83,9 @@ fn stored(precision: Precision) -> Vec<u8> {
     }
 }
 
-fn convolved(
-    backend: &dyn Backend,
-    precision: Precision,
-    stored: &[u8],
-) -> Result<Vec<f64>, BackendError> {
-    let convolution = Convolution {
+/// That of the test.
+fn small() -> Convolution {
+    Convolution {
         kernel: PixelCovariance {
             xx: 9.0,
             xy: 2.5,
@@ -84,8 +98,15 @@ fn convolved(
         grid: Grid { nx: 64, ny: 50 },
         halo_x: 0,
         columns: ColumnMethod::Full,
-    };
-    // One plane, or memory would be taken for all that can go together.
+    }
+}
+
+fn convolved(
+    backend: &dyn Backend,
+    precision: Precision,
+    stored: &[u8],
+) -> Result<Vec<f64>, BackendError> {
+    let convolution = small();
     let mut workload = Workload::new(precision).with_planes(1);
     workload.add(NX, NY, convolution);
     let bitpix = precision.bitpix();

@@ -2,7 +2,8 @@
 //! the other.
 
 use super::super::BackendError;
-use super::driver::{Device, Registered};
+use super::super::device::DeviceError;
+use super::driver::{Device, Registered, ended};
 
 /// What is registered with the driver is whole pages of this many bytes, or multiples of the
 /// machine's.
@@ -43,7 +44,13 @@ impl Staging {
             .get_mut(start..start + (length - PAGE_BYTES))
             .ok_or_else(refused)?;
         // SAFETY: `memory` is dropped behind `registered`, and never grows or shrinks.
-        let registered = unsafe { Registered::new(device, pages) }.ok();
+        let registered = unsafe { Registered::new(device, pages) };
+        let registered = match registered {
+            Ok(registered) => Some(registered),
+            // Nothing more can be done with the device.
+            Err(call) if ended().is_some() => return Err(DeviceError::Call(call).into()),
+            Err(_) => None,
+        };
         Ok(Self {
             registered,
             memory,

@@ -1,117 +1,69 @@
-//! A synthetic spectral cube: noise, a beam of its own for each channel, and a quarter of the
-//! pixels blank where that is wanted. Prints nothing.
+//! A synthetic spectral cube: noise, a beam of its own for each channel, and blank pixels around
+//! it where that is wanted. The same bits each time. Prints nothing; `examples/measure` makes its
+//! cubes with it too, so it knows nothing of this program.
 
 use std::error::Error;
+use std::fs;
 use std::path::Path;
 
 use fits_layout::Header;
 use mmfits::beam::{Beam, log};
 use mmfits::output::{Existing, NewImage};
-use mmfits::plane::PlaneMut;
 
-/// Pixel size of the cubes, arcsec.
+/// Pixel size, arcsec.
 const CELL_ARCSEC: f64 = 2.5;
 
-/// Radius of the disc outside of which pixels are blank, in image sizes: π r² = 0.75.
-const DISC: f64 = 0.4886;
+/// What goes wrong, whatever it is.
+type Failure = Box<dyn Error + Send + Sync>;
 
-/// What is made and measured.
+/// What is made.
 #[derive(Clone, Copy, Debug)]
 pub struct Cube {
+    /// Pixels in a row.
     pub nx: usize,
+    /// Rows.
     pub ny: usize,
+    /// Planes.
     pub channels: usize,
     /// Samples of 8 bytes, not 4.
     pub double: bool,
-    pub mode: Mode,
-}
-
-/// What is done with edges and blank pixels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    Keep,
-    Racs,
-    Interpolate,
-    Wrap,
-}
-
-impl Mode {
-    pub fn parse(word: &str) -> Result<Self, String> {
-        Ok(match word {
-            "keep" => Self::Keep,
-            "racs" => Self::Racs,
-            "interpolate" => Self::Interpolate,
-            "wrap" => Self::Wrap,
-            other => {
-                return Err(format!(
-                    "mode {other:?} is none of keep, racs, interpolate, wrap"
-                ));
-            }
-        })
-    }
-
-    /// The word for it.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Keep => "keep",
-            Self::Racs => "racs",
-            Self::Interpolate => "interpolate",
-            Self::Wrap => "wrap",
-        }
-    }
-
-    /// Whether a quarter of the pixels is blank, and the rule smooths the mask.
-    pub fn has_blanks(self) -> bool {
-        matches!(self, Self::Racs | Self::Interpolate)
-    }
-
-    /// The command's flags for it.
-    pub fn flags(self) -> [&'static str; 4] {
-        match self {
-            Self::Keep => ["--edge", "zero", "--nan", "keep"],
-            Self::Racs => ["--edge", "zero", "--nan", "racs"],
-            Self::Interpolate => ["--edge", "zero", "--nan", "interpolate"],
-            Self::Wrap => ["--edge", "wrap", "--nan", "keep"],
-        }
-    }
+    /// Of the pixels, from 0 to below 100. They lie around the image, as outside a field of view.
+    pub blank_percent: f64,
 }
 
 impl Cube {
-    /// Bytes of all samples.
-    pub fn data_bytes(&self) -> u64 {
-        let sample = if self.double { 8 } else { 4 };
-        (self.nx * self.ny * self.channels * sample) as u64
-    }
-
     /// `f32` or `f64`.
     pub fn dtype(&self) -> &'static str {
         if self.double { "f64" } else { "f32" }
     }
 
     /// Writes it to `path`, and its beam log beside it: BMAJ from 18 down to 12 arcsec.
-    pub fn write(&self, path: &Path) -> Result<(), Box<dyn Error>> {
+    pub fn write(&self, path: &Path) -> Result<(), Failure> {
         let mut image = NewImage::create(path, &self.header()?, Existing::Overwrite)?;
         let mut noise = noise();
         let mut row = vec![0.0_f32; self.nx];
         for mut plane in image.planes_mut()? {
             for y in 0..self.ny {
                 self.fill(y, &mut row, &mut noise);
-                store(&mut plane, y, &row)?;
+                plane.write_row(y, &row)?;
             }
         }
         image.finish()?;
         let log_path = log::beside(path).into_iter().next();
         let log_path = log_path.ok_or("a cube's path has no name")?;
-        std::fs::write(log_path, log::render(&self.beams()?))?;
+        fs::write(log_path, log::render(&self.beams()?))?;
         Ok(())
     }
 
     fn fill(&self, y: usize, row: &mut [f32], noise: &mut impl FnMut() -> f32) {
-        let from_middle = |at: usize, length: usize| at as f64 / length as f64 - 0.5;
-        let dy = from_middle(y, self.ny);
+        // Inside this share of either length: as many pixels are outside as wanted.
+        let valid = (1.0 - self.blank_percent / 100.0).sqrt();
+        let outside = |at: usize, length: usize| {
+            ((at as f64 + 0.5) / length as f64 - 0.5).abs() > valid / 2.0
+        };
+        let row_is_blank = outside(y, self.ny);
         for (x, value) in row.iter_mut().enumerate() {
-            let outside = dy.hypot(from_middle(x, self.nx)) > DISC;
-            *value = if outside && self.mode.has_blanks() {
+            *value = if row_is_blank || outside(x, self.nx) {
                 f32::NAN
             } else {
                 noise()
@@ -119,7 +71,7 @@ impl Cube {
         }
     }
 
-    fn beams(&self) -> Result<Vec<Option<Beam>>, Box<dyn Error>> {
+    fn beams(&self) -> Result<Vec<Option<Beam>>, Failure> {
         let last = self.channels.saturating_sub(1).max(1) as f64;
         let beam = |channel: usize| {
             let bmaj = 18.0 - 6.0 * channel as f64 / last;
@@ -129,7 +81,7 @@ impl Cube {
         Ok(beams?)
     }
 
-    fn header(&self) -> Result<Header, Box<dyn Error>> {
+    fn header(&self) -> Result<Header, Failure> {
         let mut header = Header::new();
         header.set("SIMPLE", true, None)?;
         header.set("BITPIX", if self.double { -64_i64 } else { -32 }, None)?;
@@ -155,10 +107,6 @@ impl Cube {
         }
         Ok(header)
     }
-}
-
-fn store(plane: &mut PlaneMut<'_>, y: usize, row: &[f32]) -> Result<(), Box<dyn Error>> {
-    Ok(plane.write_row(y, row)?)
 }
 
 /// Numbers between -0.5 and 0.5, the same in every run.
