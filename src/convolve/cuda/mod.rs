@@ -26,7 +26,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Instant;
 
 use super::device::{DeviceError, DeviceInfo, DeviceParts, Options, Stack, Unavailable};
-use super::{Backend, BackendError, Cpu, Lane, Workload};
+use super::{Backend, BackendError, Cpu, Lane, OR_ANOTHER, Workload};
 use crate::plan::Precision;
 use cufft::Cufft;
 use driver::{Device, Driver};
@@ -117,7 +117,7 @@ impl Cuda {
     #[must_use]
     pub fn with_fallback(self) -> Self {
         let cpu = Cpu::new();
-        let arithmetic = format!("{}, or {}", self.shared.arithmetic, cpu.arithmetic());
+        let arithmetic = format!("{}{OR_ANOTHER}{}", self.shared.arithmetic, cpu.arithmetic());
         self.shared
             .arithmetic_with_fallback
             .get_or_init(|| arithmetic);
