@@ -74,14 +74,15 @@ planes_of() {
 
 # The row of the object in $found.
 row() {
-    local gain taken
+    local gain taken resident=device_resident
+    [ "$4" = 0 ] || resident=device_resident_masked
     gain=$(short "$(value gain)")
     [ "$(value gain_is_estimate)" = false ] || gain="$gain (est.)"
     taken=$(value auto_from_planes)
     [ "$taken" != null ] || taken=never
     printf '| %s² × %s %s | %s %% |' "$1" "$2" "$3" "$4"
     printf ' %s |' "$(milliseconds cpu_one_thread)" "$(milliseconds cpu_all_threads)" \
-        "$(milliseconds device_resident)" "$(milliseconds device_serial)" \
+        "$(milliseconds $resident)" "$(milliseconds device_serial)" \
         "$(milliseconds device_overlapped)" "$(milliseconds file_cpu)" \
         "$(milliseconds file_device)" "$(milliseconds file_swapped)" \
         "$(milliseconds file_copied_to_disk)" "$(value bound_by)" "$gain" \
@@ -91,6 +92,7 @@ row() {
 
 heading() {
     printf '# %s, %s\n\n' "$(date +%F)" "$cpu"
+    # shellcheck disable=SC2016
     printf '`scripts/bench-gpu-vs-cpu.sh`, %s; %s threads at most. Milliseconds a plane. ' \
         "$("$mmconv" --version)" "${MMCONV_BENCH_THREADS:-$(nproc)}"
     printf 'Load averages at the beginning: %s.\n\n' "$(cut -d ' ' -f 1-3 /proc/loadavg)"

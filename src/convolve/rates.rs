@@ -79,12 +79,13 @@ impl Rate {
 
     /// What is reckoned with where nothing was measured.
     ///
-    /// The processor: `mmconv bench` on two cores of an AMD EPYC (family 25). The disk: 4 GB/s each
-    /// way, a good local one. The device is an NVIDIA A30 behind PCIe 4 by its published rates, of
-    /// which PCIe and memory are the only ones that count: 25 GB/s each way, and 933 GB/s over the
-    /// 24 passes that a plane without a mask takes if the transform needs two kernels a dimension
-    /// (44 with a mask). The start is the upper end of the 0.5 to 1.5 s that context, kernels and
-    /// plans take on common machines.
+    /// The processor: user time of 2048² planes on an AMD EPYC (family 25) in `benches/records`; a
+    /// mask doubles it. A thread moves a GB in 0.55 s: a read from the page cache at 6.5 GB/s, a
+    /// look at every sample at 5.1, a write at 4.8. The disk: 4 GB/s each way, a good local one. The
+    /// device is an NVIDIA A30 behind PCIe 4 by its published rates, 25 GB/s each way and 933 GB/s of
+    /// memory, over the 24 passes that a plane without a mask takes if the transform needs two
+    /// kernels a dimension, and 44 with a mask; no such device was measured. Context, kernels and
+    /// plans take 0.5 to 1.5 s on common machines, of which the start is the upper end.
     #[must_use]
     pub fn usual(self) -> f64 {
         self.row().1
@@ -94,10 +95,10 @@ impl Rate {
         match self {
             Self::Threads => ("threads", 1.0),
             Self::ThreadShare => ("thread_share", 1.0),
-            Self::CpuF32Clean => ("cpu_f32_clean_seconds_per_gpixel", 4.0),
-            Self::CpuF32Masked => ("cpu_f32_masked_seconds_per_gpixel", 7.0),
-            Self::CpuF64Clean => ("cpu_f64_clean_seconds_per_gpixel", 8.0),
-            Self::CpuF64Masked => ("cpu_f64_masked_seconds_per_gpixel", 15.0),
+            Self::CpuF32Clean => ("cpu_f32_clean_seconds_per_gpixel", 5.5),
+            Self::CpuF32Masked => ("cpu_f32_masked_seconds_per_gpixel", 11.0),
+            Self::CpuF64Clean => ("cpu_f64_clean_seconds_per_gpixel", 12.5),
+            Self::CpuF64Masked => ("cpu_f64_masked_seconds_per_gpixel", 25.0),
             Self::HostCopy => ("host_copy_bytes_per_second", 1.8e9),
             Self::Disk => ("disk_bytes_per_second", 4e9),
             Self::DeviceStart => ("device_start_seconds", 1.5),

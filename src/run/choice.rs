@@ -9,6 +9,9 @@ use crate::plan::FilePlan;
 use crate::run::Resources;
 use crate::run::{job, lanes};
 
+/// What a run takes beside its lanes and tables at most, but for very many planes.
+const BESIDE_LANES_BYTES: u64 = 32 << 20;
+
 /// What shall compute.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BackendKind {
@@ -148,8 +151,12 @@ fn has_room(backend: &dyn Backend, plans: &[FilePlan], memory_bytes: u64) -> boo
         plan.make_whole();
         lanes::workload(&plan)
     };
-    let mut lanes = plans.iter().map(|plan| backend.lane_bytes(&whole(plan)));
-    lanes.all(|bytes| bytes <= memory_bytes)
+    let mut lanes = plans.iter().map(whole);
+    lanes.all(|workload| {
+        let tables = backend.table_bytes(&workload);
+        let lane = backend.lane_bytes(&workload).saturating_add(tables);
+        lane.saturating_add(BESIDE_LANES_BYTES) <= memory_bytes
+    })
 }
 
 #[cfg(test)]

@@ -455,12 +455,6 @@ pub struct Bench {
     /// Threads [default: the processors this process may use]
     #[arg(long, value_name = "N", value_parser = values::at_least_one)]
     pub threads: Option<usize>,
-    /// What is measured beside the CPU
-    #[arg(long, value_enum, default_value_t)]
-    pub backend: BackendWord,
-    /// The GPU, by its number
-    #[arg(long, value_name = "N", default_value = "0")]
-    pub device: usize,
     /// Folder for the cube and its outputs: the disk that is measured [default: that of temporary
     /// files]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
@@ -478,4 +472,6 @@ pub struct Bench {
     /// Print one JSON object instead of the table
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    pub backend: Backend,
 }

@@ -33,7 +33,7 @@ pub fn read(path: &Path) -> Result<Option<Rates>, Failure> {
     match fs::read_to_string(path) {
         Ok(text) => Rates::parse(&text)
             .map(Some)
-            .map_err(|error| failed(Status::Input, chain(&error))),
+            .map_err(|error| failed(Status::Request, chain(&error))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(failed(Status::Machine, format!("cannot be read: {error}"))),
     }

@@ -6,9 +6,10 @@ use std::path::Path;
 
 use clap::ValueEnum;
 use mmfits::beam::Beam;
-use mmfits::convolve::rates::Rates;
 use mmfits::plan::{Mode, Precision, Rounding, Spec, TargetChoice};
-use mmfits::run::{Choice, Existing, Naming, Recovery, Request, Resources, Stop, Storage};
+use mmfits::run::{
+    BackendKind, Choice, Existing, Naming, Recovery, Request, Resources, Stop, Storage,
+};
 
 use crate::args::{self, Output, Smooth, Target};
 use crate::failure::Failure;
@@ -57,7 +58,7 @@ pub fn build(args: &Smooth) -> Result<Request, Failure> {
             memory_bytes: args.running.memory,
             scratch: args.running.scratch.clone(),
         },
-        choice: choice(&args.running.backend)?,
+        choice: with_rates(choice(&args.running.backend)?)?,
         storage: Storage {
             io: args.running.io.into(),
             write_behind: args.running.write_behind.into(),
@@ -69,8 +70,17 @@ pub fn build(args: &Smooth) -> Result<Request, Failure> {
     })
 }
 
-/// What the flags say, or else the environment.
-fn choice(args: &args::Backend) -> Result<Choice, Failure> {
+/// The same with what is known of this machine, where the choice rests on it.
+fn with_rates(mut choice: Choice) -> Result<Choice, Failure> {
+    let path = rates::path().filter(|_| choice.backend == BackendKind::Auto);
+    if let Some(known) = path.as_deref().map(rates::read).transpose()?.flatten() {
+        choice.rates = known;
+    }
+    Ok(choice)
+}
+
+/// What the flags say, or else the environment. No file is looked at.
+pub fn choice(args: &args::Backend) -> Result<Choice, Failure> {
     let backend = match args.backend {
         Some(word) => word,
         None if args.force_cpu => BackendWord::Cpu,
@@ -80,15 +90,8 @@ fn choice(args: &args::Backend) -> Result<Choice, Failure> {
         backend: backend.into(),
         device: args.device,
         device_memory_bytes: args.device_memory,
-        rates: kept_rates(backend)?,
+        ..Choice::default()
     })
-}
-
-/// How fast this machine is, if that was measured and matters.
-fn kept_rates(backend: BackendWord) -> Result<Rates, Failure> {
-    let path = rates::path().filter(|_| backend == BackendWord::Auto);
-    let kept = path.map(|path| rates::read(&path)).transpose()?;
-    Ok(kept.flatten().unwrap_or_default())
 }
 
 /// The word in [`BACKEND`]; nothing in it is as if it were not set.

@@ -330,9 +330,8 @@ impl Engine {
     }
 
     fn load(&self, batch: &Batch<'_>, set: &Set, flags: i32) -> Result<(), Call> {
-        let kernels = self.kernels();
-        let [single, double] = &kernels.load;
-        let kernel = if batch.input.double { double } else { single };
+        let kernel = self.kernels().load.of(batch.input.double);
+        let kernel = kernel.ok_or_else(|| mistake("samples longer than the transform's"))?;
         let grid = batch.convolution.grid;
         let columns = 2 * grid.half_columns();
         let mut arguments = vec![
@@ -385,9 +384,8 @@ impl Engine {
     }
 
     fn store(&self, batch: &Batch<'_>, set: &Set) -> Result<(), Call> {
-        let kernels = self.kernels();
-        let [single, double] = &kernels.store;
-        let kernel = if batch.output.double { double } else { single };
+        let kernel = self.kernels().store.of(batch.output.double);
+        let kernel = kernel.ok_or_else(|| mistake("a result longer than the transform's"))?;
         let aside = match batch.convolution.nan {
             NanRule::Keep => WITH_BLANKS,
             NanRule::Racs if batch.masked => WITH_BLANKS,

@@ -229,7 +229,6 @@ MM_FN void mm_store(const R *work, W *out, const void *aside, int planes, int nx
 MM_LOAD(f32_f32, mm_u32, float)
 MM_LOAD(f64_f64, mm_u64, double)
 MM_LOAD(f32_f64, mm_u32, double)
-MM_LOAD(f64_f32, mm_u64, float)
 MM_FILTER(f32, float)
 MM_FILTER(f64, double)
 MM_BLANK(f32, float)

@@ -76,17 +76,33 @@ impl Kernel {
     }
 }
 
+/// A kernel for samples of either length.
+#[derive(Debug)]
+pub(super) struct ByLength {
+    single: Kernel,
+    /// Only in a transform in `f64`: samples are never longer than its numbers.
+    double: Option<Kernel>,
+}
+
+impl ByLength {
+    pub fn of(&self, double: bool) -> Option<&Kernel> {
+        if double {
+            self.double.as_ref()
+        } else {
+            Some(&self.single)
+        }
+    }
+}
+
 /// The kernels of one precision of the transform.
 #[derive(Debug)]
 pub(super) struct Kernels {
-    /// From single and from double samples; in `f32` the second is never asked for.
-    pub load: [Kernel; 2],
+    pub load: ByLength,
     pub filter: Kernel,
     pub blank: Kernel,
     /// Only where weights are divided by, which is in `f64`.
     pub weight: Option<Kernel>,
-    /// To single and to double samples.
-    pub store: [Kernel; 2],
+    pub store: ByLength,
 }
 
 impl Kernels {
@@ -96,18 +112,30 @@ impl Kernels {
         let module = module.map_err(|error| failed("cuModuleLoadData", error))?;
         let kernel = |name| kernel(&module, name);
         let single = Self {
-            load: [kernel("mm_load_f32_f32")?, kernel("mm_load_f64_f32")?],
+            load: ByLength {
+                single: kernel("mm_load_f32_f32")?,
+                double: None,
+            },
             filter: kernel("mm_filter_f32")?,
             blank: kernel("mm_blank_f32")?,
             weight: None,
-            store: [kernel("mm_store_f32_f32")?, kernel("mm_store_f32_f32")?],
+            store: ByLength {
+                single: kernel("mm_store_f32_f32")?,
+                double: None,
+            },
         };
         let double = Self {
-            load: [kernel("mm_load_f32_f64")?, kernel("mm_load_f64_f64")?],
+            load: ByLength {
+                single: kernel("mm_load_f32_f64")?,
+                double: Some(kernel("mm_load_f64_f64")?),
+            },
             filter: kernel("mm_filter_f64")?,
             blank: kernel("mm_blank_f64")?,
             weight: Some(kernel("mm_weight_f64")?),
-            store: [kernel("mm_store_f64_f32")?, kernel("mm_store_f64_f64")?],
+            store: ByLength {
+                single: kernel("mm_store_f64_f32")?,
+                double: Some(kernel("mm_store_f64_f64")?),
+            },
         };
         Ok([single, double])
     }

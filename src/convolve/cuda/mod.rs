@@ -25,7 +25,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Instant;
 
-use super::device::{DeviceError, DeviceInfo, DeviceParts, Options, Stack, Unavailable};
+pub use super::device::Options;
+use super::device::{DeviceError, DeviceInfo, DeviceParts, Stack, Unavailable};
 use super::{Backend, BackendError, Cpu, Lane, OR_ANOTHER, Workload};
 use crate::plan::Precision;
 use cufft::Cufft;

@@ -107,6 +107,7 @@ fn convolved(
     stored: &[u8],
 ) -> Result<Vec<f64>, BackendError> {
     let convolution = small();
+    // One plane, or memory would be taken for all that can go together.
     let mut workload = Workload::new(precision).with_planes(1);
     workload.add(NX, NY, convolution);
     let bitpix = precision.bitpix();

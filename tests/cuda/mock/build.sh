@@ -18,7 +18,8 @@ cd "$(dirname "$0")"
 # One at a time, as tests do not wait for each other.
 exec 9>"$out/lock"
 if command -v flock >/dev/null; then flock 9; fi
-if [ -e "$out/done" ] && [ -z "$(find . .. ../../../src/convolve/cuda/kernels.cu -maxdepth 1 -type f -newer "$out/done")" ]; then
+sources=(build.sh ./*.cpp ./*.h ../shim.h ../../../src/convolve/cuda/kernels.cu)
+if [ -e "$out/done" ] && [ -z "$(find "${sources[@]}" -newer "$out/done")" ]; then
     exit 0
 fi
 rm -f "$out/done"

@@ -22,6 +22,7 @@ int cuEventDestroy_v2(CUevent);
 int cuEventRecord(CUevent, CUstream);
 int cuEventSynchronize(CUevent);
 int cuEventQuery(CUevent);
+int cuEventElapsedTime(float *, CUevent, CUevent);
 int cuMemAlloc_v2(CUdeviceptr *, size_t);
 int cuMemFree_v2(CUdeviceptr);
 int cuMemGetInfo_v2(size_t *, size_t *);

@@ -42,7 +42,7 @@ template <class... A> static Kernel make(const char *name, void (*kernel)(A...))
 #define KERNEL(name) make(#name, name)
 static const std::vector<Kernel> &kernels() {
     static const auto *all = new std::vector<Kernel>{
-        KERNEL(mm_load_f32_f32), KERNEL(mm_load_f64_f64), KERNEL(mm_load_f32_f64), KERNEL(mm_load_f64_f32),
+        KERNEL(mm_load_f32_f32), KERNEL(mm_load_f64_f64), KERNEL(mm_load_f32_f64),
         KERNEL(mm_filter_f32), KERNEL(mm_filter_f64), KERNEL(mm_blank_f32), KERNEL(mm_blank_f64),
         KERNEL(mm_weight_f64), KERNEL(mm_store_f32_f32), KERNEL(mm_store_f64_f64), KERNEL(mm_store_f64_f32),
     };

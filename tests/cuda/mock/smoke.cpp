@@ -339,6 +339,41 @@ static void late_failure() {
     CODE(cuStreamSynchronize(s), 700);
 }
 
+// A kernel told of more planes than there are, to be seen by AddressSanitizer.
+static void beyond() {
+    start();
+    CUstream s = stream();
+    CUdeviceptr work = memory(2 * 4 * 4), coef = memory(2 * 48);
+    RIGHT(launch(function("mm_filter_f32"), s, work, coef, 2, 1, 4, 0));
+    RIGHT(cuStreamSynchronize(s));
+}
+
+// MOCK_CUDA_MODEL=h2d:0.1,d2h:0.1,hbm:1: 20 MB are 200 ms each way, both ways at once, and 20 ms filled.
+static void model() {
+    start();
+    const size_t bytes = 20000000;
+    std::vector<char> in(bytes), out(bytes);
+    RIGHT(cuMemHostRegister_v2(in.data(), bytes, 1));
+    RIGHT(cuMemHostRegister_v2(out.data(), bytes, 1));
+    CUdeviceptr p = memory(bytes), q = memory(bytes);
+    CUstream there = stream(), back = stream();
+    CUevent events[3];
+    for (auto &event : events) RIGHT(cuEventCreate(&event, 0));
+    RIGHT(cuEventRecord(events[0], there));
+    RIGHT(cuMemcpyHtoDAsync_v2(p, in.data(), bytes, there));
+    RIGHT(cuMemcpyDtoHAsync_v2(out.data(), q, bytes, back));
+    RIGHT(cuMemsetD8Async(p, 0, bytes, there));
+    RIGHT(cuEventRecord(events[1], there));
+    RIGHT(cuEventRecord(events[2], back));
+    RIGHT(cuCtxSynchronize());
+    float one, other;
+    RIGHT(cuEventElapsedTime(&one, events[0], events[1]));
+    RIGHT(cuEventElapsedTime(&other, events[0], events[2]));
+    printf("%.1f ms there, %.1f ms back\n", one, other);
+    EXPECT(one >= 219 && one < 390);
+    EXPECT(other >= 199 && other < 390);
+}
+
 // Half a spectrum that no real plane has is complained of.
 static void no_real_plane() {
     start();
@@ -386,7 +421,7 @@ int main(int count, char **words) {
         {"fft", fft}, {"cufft", cufft}, {"identity", identity}, {"asynchronous", asynchronous},
         {"pointer", pointer}, {"illegal", illegal}, {"ptx", ptx_checks}, {"old", old_driver},
         {"memory", out_of_memory}, {"failures", failures}, {"late", late_failure},
-        {"spectrum", no_real_plane}, {"refusals", cufft_refusals}, {"none", no_device}, {"stub", stub},
+        {"spectrum", no_real_plane}, {"beyond", beyond}, {"model", model}, {"refusals", cufft_refusals}, {"none", no_device}, {"stub", stub},
         {"cufft-failure", cufft_failure},
     };
     auto trait = count == 3 ? traits.find(words[2]) : traits.end();

@@ -2,9 +2,9 @@
 
 use mmfits::convolve::device::{DeviceParts, Options};
 use mmfits::convolve::{open_device, time_device};
+use mmfits::plan::Precision;
 use mmfits::run::{BackendKind, Choice, Request};
 
-use super::Case;
 use crate::failure::chain;
 
 /// Key, name and seconds of each line.
@@ -38,40 +38,47 @@ pub fn lines(parts: Option<&DeviceParts>) -> [(&'static str, &'static str, Optio
     ]
 }
 
-/// A device that can be measured.
-#[derive(Clone, Copy, Debug)]
-pub struct Device(Options);
-
-/// The device with this number, or why there is none.
-pub fn open(number: usize) -> Result<Device, String> {
-    let options = Options {
-        device: number,
-        ..Options::default()
-    };
-    match open_device(&options, false) {
-        Ok(_) => Ok(Device(options)),
-        Err(error) => Err(error.to_string()),
+/// The same request, to be done on the device that was chosen.
+pub fn request(request: &Request, choice: &Choice) -> Request {
+    Request {
+        choice: Choice {
+            backend: BackendKind::Cuda,
+            ..choice.clone()
+        },
+        ..request.clone()
     }
 }
 
-impl Device {
-    /// The parts of a plane.
-    pub fn parts(&self, case: &Case) -> Result<DeviceParts, String> {
-        let cube = &case.cube;
-        let size = (cube.nx, cube.ny);
-        let parts = time_device(&self.0, size, case.precision(), cube.channels);
-        parts.map_err(|error| chain(&error))
-    }
+/// A device that can be measured.
+#[derive(Clone, Debug)]
+pub struct Device {
+    options: Options,
+    /// What it is.
+    pub name: String,
+}
 
-    /// The same request, to be done on this device.
-    pub fn request(&self, request: &Request) -> Request {
-        Request {
-            choice: Choice {
-                backend: BackendKind::Cuda,
-                device: self.0.device,
-                ..Choice::default()
-            },
-            ..request.clone()
-        }
+/// The device that was chosen, or why there is none. It is closed again: whoever measures it opens
+/// it.
+pub fn open(choice: &Choice) -> Result<Device, String> {
+    let options = Options {
+        device: choice.device,
+        memory_bytes: choice.device_memory_bytes,
+        ..Options::default()
+    };
+    let backend = open_device(&options, false).map_err(|error| chain(&error))?;
+    let name = backend.describe();
+    Ok(Device { options, name })
+}
+
+impl Device {
+    /// The parts of one of about so many planes.
+    pub fn parts(
+        &self,
+        shape: (usize, usize),
+        precision: Precision,
+        planes: usize,
+    ) -> Result<DeviceParts, String> {
+        let parts = time_device(&self.options, shape, precision, planes);
+        parts.map_err(|error| chain(&error))
     }
 }

@@ -29,12 +29,12 @@ pub struct Files<'a> {
 }
 
 /// Seconds for the whole file, medians.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Walls {
     /// Smoothed by the CPU.
     pub cpu: f64,
-    /// Smoothed by a device.
-    pub device: Option<f64>,
+    /// Smoothed by a device, where that was asked for; or why that failed.
+    pub device: Option<Result<f64, String>>,
     /// Swapped to native numbers and back, and stored as outputs are.
     pub swapped: f64,
     /// The same by one thread.
@@ -51,7 +51,7 @@ impl Walls {
         let planes = planes.max(1) as f64;
         Self {
             cpu: self.cpu / planes,
-            device: self.device.map(|wall| wall / planes),
+            device: self.device.map(|device| device.map(|wall| wall / planes)),
             swapped: self.swapped / planes,
             swapped_alone: self.swapped_alone / planes,
             copied: self.copied / planes,
@@ -63,12 +63,16 @@ impl Walls {
 impl Files<'_> {
     /// Everything in turn, so that what else the machine does meets all alike.
     pub fn measure(&self) -> Result<Walls, copy::Failure> {
-        let mut seen: [Vec<f64>; 6] = Default::default();
-        let [cpu, device, swapped, alone, copied, on_disk] = &mut seen;
+        let mut device = Ok(Vec::new());
+        let mut seen: [Vec<f64>; 5] = Default::default();
+        let [cpu, swapped, alone, copied, on_disk] = &mut seen;
         for _ in 0..RUNS {
             cpu.push(self.job(self.request)?);
-            if let Some(request) = &self.on_device {
-                device.push(self.job(request)?);
+            if let (Some(request), Ok(walls)) = (&self.on_device, &mut device) {
+                match self.job(request) {
+                    Ok(wall) => walls.push(wall),
+                    Err(failure) => device = Err(crate::failure::chain(&*failure)),
+                }
             }
             swapped.push(
                 self.made(|input, output| copy::copy(input, output, Io::Auto, self.threads))?,
@@ -79,7 +83,10 @@ impl Files<'_> {
         }
         Ok(Walls {
             cpu: median(cpu),
-            device: self.on_device.is_some().then(|| median(device)),
+            device: self
+                .on_device
+                .as_ref()
+                .map(|_| device.map(|walls| median(&walls))),
             swapped: median(swapped),
             swapped_alone: median(alone),
             copied: median(copied),
@@ -87,13 +94,17 @@ impl Files<'_> {
         })
     }
 
+    /// What a job takes once it is prepared: a device is open by then.
     fn job(&self, request: &Request) -> Result<f64, copy::Failure> {
-        self.made(|_, output| {
-            let mut request = request.clone();
-            request.naming.output = Some(output.to_owned());
-            prepare(&request)?.run(&())?;
-            Ok(())
-        })
+        let output = self.output();
+        let mut request = request.clone();
+        request.naming.output = Some(output.clone());
+        let job = prepare(&request)?;
+        let started = Instant::now();
+        job.run(&())?;
+        let seconds = started.elapsed().as_secs_f64();
+        remove(&output);
+        Ok(seconds)
     }
 
     /// The seconds that making an output takes; it is removed after that.
@@ -102,12 +113,16 @@ impl Files<'_> {
         make: impl FnOnce(&Path, &Path) -> Result<(), copy::Failure>,
     ) -> Result<f64, copy::Failure> {
         let input = self.request.inputs.first().ok_or("no input")?;
-        let output = self.folder.join("out.fits");
+        let output = self.output();
         let started = Instant::now();
         make(input, &output)?;
         let seconds = started.elapsed().as_secs_f64();
         remove(&output);
         Ok(seconds)
+    }
+
+    fn output(&self) -> PathBuf {
+        self.folder.join("out.fits")
     }
 }
 

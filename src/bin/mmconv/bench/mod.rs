@@ -11,6 +11,7 @@ mod table;
 mod verdict;
 
 use std::env;
+use std::fs;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
@@ -18,14 +19,13 @@ use mmfits::beam::Beam;
 use mmfits::convolve::device::DeviceParts;
 use mmfits::convolve::rates::{Rate, Rates, Work};
 use mmfits::plan::{FilePlan, NanRule, Precision, Spec, TargetChoice};
-use mmfits::run::{BackendKind, Request, Resources, prepare};
+use mmfits::run::{BackendKind, Choice, Request, Resources, prepare};
 
 use crate::args::Bench;
 use crate::failure::{Failure, Status, chain};
 use crate::out::{Results, tell};
-use crate::rates;
-use crate::values::BackendWord;
 use crate::words::Spread;
+use crate::{rates, request};
 use cube::Cube;
 use device::Device;
 use files::{Files, Walls};
@@ -38,6 +38,9 @@ const TARGET: [f64; 3] = [20.0, 17.0, 20.0];
 
 /// Of each number, whose median is taken.
 const RUNS: usize = 5;
+
+/// Others are at work where the load is above this share of the threads before anything begins.
+const BUSY: f64 = 0.5;
 
 /// Of the small cubes that only the rates are taken from.
 const PLANES_FOR_RATES: usize = 4;
@@ -62,8 +65,10 @@ struct Found {
     one_thread: f64,
     /// In memory, by all threads.
     all_threads: f64,
-    /// A device's parts, or why there are none.
-    device: Result<DeviceParts, String>,
+    /// The device, or why there is none.
+    device: Result<String, String>,
+    /// Its parts, or why they are not known.
+    parts: Result<DeviceParts, String>,
     /// From file to file.
     files: Walls,
     /// One plane.
@@ -74,14 +79,19 @@ struct Found {
 pub fn run(args: &Bench, results: &Results) -> Result<Status, Failure> {
     let save = args.save.as_ref().map(|named| rates_file(named.as_deref()));
     let save = save.transpose()?;
-    let device = device(args)?;
+    let choice = request::choice(&args.backend)?;
+    let load = load();
+    let device = device(&choice)?;
     let case = case(args);
     let parent = args.dir.clone().unwrap_or_else(env::temp_dir);
     let folder = Folder::create(&parent)?;
-    let found = measure(&case, &folder, (parent, device))?;
+    let found = measure((&case, &choice), &folder, (parent, &device))?;
     let mut rates = found.rates();
     if save.is_some() {
         other_rates(&case, &folder, &mut rates)?;
+        if let Ok(device) = &device {
+            device_rates(&found, device, &mut rates);
+        }
     }
     drop(folder);
     let seen = found.seen(&rates);
@@ -93,11 +103,24 @@ pub fn run(args: &Bench, results: &Results) -> Result<Status, Failure> {
     } else {
         results.write(table::text(&found, &sentences).as_bytes());
     }
+    let threads = case.threads as f64;
+    if let Some(load) = load.filter(|load| *load > BUSY * threads) {
+        tell(&format!(
+            "note: the load of this machine was {load} before, for {threads} threads: others are at \
+             work, and what was measured is slower than it would be alone"
+        ));
+    }
     if let Some(path) = save {
         rates::write(&path, &rates)?;
         tell(&format!("rates: {}", path.display()));
     }
     Ok(Status::Done)
+}
+
+/// Processes that wanted to run, in the mean over the last minute (proc(5)).
+fn load() -> Option<f64> {
+    let text = fs::read_to_string("/proc/loadavg").ok()?;
+    text.split_whitespace().next()?.parse().ok()
 }
 
 /// The file that is named, or the one that the choice of a backend reads.
@@ -112,13 +135,13 @@ fn rates_file(named: Option<&Path>) -> Result<PathBuf, Failure> {
 }
 
 /// The device, or why there is none, which is an error where one was asked for.
-fn device(args: &Bench) -> Result<Result<Device, String>, Failure> {
-    if args.backend == BackendWord::Cpu {
-        return Ok(Err("--backend cpu".to_owned()));
+fn device(choice: &Choice) -> Result<Result<Device, String>, Failure> {
+    if choice.backend == BackendKind::Cpu {
+        return Ok(Err("the CPU alone was asked for".to_owned()));
     }
-    match device::open(args.device) {
-        Err(why) if args.backend == BackendWord::Cuda => Err(Failure::machine(format!(
-            "--backend cuda: {why}; --backend auto measures the rest"
+    match device::open(choice) {
+        Err(why) if choice.backend == BackendKind::Cuda => Err(Failure::machine(format!(
+            "the backend cuda cannot be measured: {why}; --backend auto measures the rest"
         ))),
         device => Ok(device),
     }
@@ -142,9 +165,9 @@ fn case(args: &Bench) -> Case {
 }
 
 fn measure(
-    case: &Case,
+    (case, choice): (&Case, &Choice),
     folder: &Folder,
-    (parent, device): (PathBuf, Result<Device, String>),
+    (parent, device): (PathBuf, &Result<Device, String>),
 ) -> Result<Found, Failure> {
     progress("making a cube");
     let request = made(case, folder)?;
@@ -157,18 +180,15 @@ fn measure(
         .all_threads(case.threads, plan.lanes)
         .map_err(failed)?;
     drop(planes);
-    let parts = match &device {
-        Ok(device) => {
-            progress("the device");
-            device.parts(case)
-        }
-        Err(why) => Err(why.clone()),
-    };
+    progress("the device");
+    let device = device.as_ref().map_err(Clone::clone);
+    let name = device.clone().map(|device| device.name.clone());
+    let parts = device.and_then(|device| case.parts(device));
     progress("from file to file");
     let files = Files {
         folder,
         request: &request,
-        on_device: device.ok().map(|device| device.request(&request)),
+        on_device: name.is_ok().then(|| device::request(&request, choice)),
         threads: case.threads,
     };
     let files = files.measure().map_err(failed)?;
@@ -181,7 +201,8 @@ fn measure(
         lanes: (plan.lanes, plan.threads_per_lane),
         one_thread,
         all_threads,
-        device: parts,
+        device: name,
+        parts,
         files: files.of_a_plane(case.cube.channels),
         work: work(plan, case),
     })
@@ -202,8 +223,8 @@ fn made(case: &Case, folder: &Folder) -> Result<Request, Failure> {
         },
         ..Request::default()
     };
-    request.resources.threads = Some(case.threads);
     request.choice.backend = BackendKind::Cpu;
+    request.resources.threads = Some(case.threads);
     request.recovery.discard = true;
     Ok(request)
 }
@@ -224,6 +245,13 @@ impl Case {
         } else {
             NanRule::Keep
         }
+    }
+
+    fn parts(&self, device: &Device) -> Result<DeviceParts, String> {
+        let Cube {
+            nx, ny, channels, ..
+        } = self.cube;
+        device.parts((nx, ny), self.precision(), channels)
     }
 
     fn masked(&self) -> bool {
@@ -252,20 +280,16 @@ impl Found {
         rates.set(Rate::Threads, case.threads as f64);
         if case.threads > 1 {
             let more = self.one_thread / self.all_threads - 1.0;
-            rates.set(Rate::ThreadShare, more / (case.threads - 1) as f64);
+            // More than that is chance.
+            let share = (more / (case.threads - 1) as f64).min(1.0);
+            rates.set(Rate::ThreadShare, share);
         }
         let rate = Rate::cpu(case.precision(), case.masked());
         rates.set(rate, self.one_thread / self.gpixels());
         rates.set(Rate::HostCopy, bytes / self.files.swapped_alone);
         rates.set(Rate::Disk, bytes / self.files.swapped);
-        if let Ok(parts) = &self.device {
-            let rate = Rate::device(case.precision(), case.masked());
-            let resident = if case.masked() {
-                parts.resident_masked
-            } else {
-                parts.resident
-            };
-            rates.set(rate, resident / self.gpixels());
+        if let Ok(parts) = &self.parts {
+            parts_rates(parts, case.precision(), (self.gpixels(), &mut rates));
             rates.set(Rate::HostToDevice, bytes / parts.h2d);
             rates.set(Rate::DeviceToHost, self.work.bytes_out as f64 / parts.d2h);
             rates.set(Rate::DeviceStart, parts.start);
@@ -284,7 +308,7 @@ impl Found {
             memory: self.all_threads,
             copied: self.files.swapped,
             on_disk: self.files.on_disk,
-            device: self.files.device,
+            device: self.files.device.clone().and_then(Result::ok),
             work: self.work,
             rates,
         }
@@ -321,6 +345,24 @@ fn other_rates(case: &Case, folder: &Folder, rates: &mut Rates) -> Result<(), Fa
         rates.set(rate, seconds / gpixels);
     }
     Ok(())
+}
+
+/// What a device takes of a plane with so many gpixels, as rates.
+fn parts_rates(parts: &DeviceParts, precision: Precision, (gpixels, rates): (f64, &mut Rates)) {
+    let seconds = [(false, parts.resident), (true, parts.resident_masked)];
+    for (masked, seconds) in seconds {
+        rates.set(Rate::device(precision, masked), seconds / gpixels);
+    }
+}
+
+/// The rates of a device in the precision that was not measured. A device that fails then keeps
+/// the usual ones.
+fn device_rates(found: &Found, device: &Device, rates: &mut Rates) {
+    let mut other = found.case;
+    other.cube.double = !other.cube.double;
+    if let Ok(parts) = other.parts(device) {
+        parts_rates(&parts, other.precision(), (found.gpixels(), rates));
+    }
 }
 
 /// Says where it is, to a person who waits.

@@ -77,8 +77,7 @@ fn title(found: &Found) -> String {
 }
 
 fn groups(found: &Found) -> [Group<'_>; 3] {
-    let why_not = found.device.as_ref().err().map(String::as_str);
-    [memory(found), device(found, why_not), files(found, why_not)]
+    [memory(found), device(found), files(found)]
 }
 
 fn memory(found: &Found) -> Group<'_> {
@@ -98,23 +97,30 @@ fn memory(found: &Found) -> Group<'_> {
     }
 }
 
-fn device<'a>(found: &Found, why_not: Option<&'a str>) -> Group<'a> {
-    let parts = super::device::lines(found.device.as_ref().ok());
+fn device(found: &Found) -> Group<'_> {
+    let parts = super::device::lines(found.parts.as_ref().ok());
     Group {
-        heading: "device, in memory".to_owned(),
+        heading: match &found.device {
+            Ok(name) => format!("device, in memory: {name}"),
+            Err(_) => "device, in memory".to_owned(),
+        },
         lines: parts
             .into_iter()
             .map(|(key, name, seconds)| line(key, name, seconds))
             .collect(),
-        why_not,
+        why_not: found.parts.as_ref().err().map(String::as_str),
     }
 }
 
-fn files<'a>(found: &'a Found, why_not: Option<&'a str>) -> Group<'a> {
+fn files(found: &Found) -> Group<'_> {
     let walls = &found.files;
+    let device = walls.device.as_ref();
+    let failure = device.and_then(|device| device.as_ref().err());
+    let why_not = failure.or(found.device.as_ref().err()).map(String::as_str);
+    let device = device.and_then(|device| device.as_ref().ok().copied());
     let lines = [
         ("file_cpu", "cpu", Some(walls.cpu)),
-        ("file_device", "device", walls.device),
+        ("file_device", "device", device),
         (
             "file_swapped",
             "floor: read, swapped, stored",
@@ -185,6 +191,7 @@ pub fn json(found: &Found, verdict: &Verdict, sentences: &[String]) -> Value {
         "lanes": lanes,
         "threads_per_lane": threads_per_lane,
         "runs": RUNS,
+        "device": found.device.as_ref().ok(),
         "dir": json::path(&found.folder),
         "lines": lines(found),
         "bound_by": verdict.bound.key(),
