@@ -38,6 +38,10 @@ pub const RACS_BLANK_FROM: f64 = 0.99;
 /// is below this.
 pub const LEAST_WEIGHT: f64 = 1e-3;
 
+/// Stands between the words of [`Backend::arithmetic`] where a plane may be made by one backend or
+/// by another behind it.
+pub(crate) const OR_ANOTHER: &str = ", or ";
+
 /// A way of convolving planes, shared by all threads. It is chosen once a run.
 pub trait Backend: Send + Sync + fmt::Debug {
     /// The word for it in options and reports, lower case.

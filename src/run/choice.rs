@@ -87,16 +87,22 @@ impl Choice {
         resources: &Resources,
         mut jobs: impl Iterator<Item = &'j Job>,
     ) -> Chosen {
-        let begun_on = jobs.find_map(job::backend);
-        let why = match begun_on {
-            Some("cpu") => return Chosen::cpu("the unfinished work was begun on it".to_owned()),
-            Some(_) => "the unfinished work was begun on it".to_owned(),
+        let begun = jobs.find_map(|job| Some((job::backend(job)?, job)));
+        let (why, cpu_behind) = match begun {
+            Some(("cpu", _)) => {
+                return Chosen::cpu("the unfinished work was begun on it".to_owned());
+            }
+            // Without the CPU behind it, if it was begun so: no plane of it is the CPU's.
+            Some((_, job)) => (
+                "the unfinished work was begun on it".to_owned(),
+                job::may_be_both(job),
+            ),
             None => match self.saving(plans, resources.threads()) {
-                Ok(why) => why,
+                Ok(why) => (why, true),
                 Err(why) => return Chosen::cpu(why),
             },
         };
-        match self.open(true) {
+        match self.open(cpu_behind) {
             Err(error) => Chosen::cpu(error.to_string()),
             Ok(backend) if !has_room(&*backend, plans, resources.memory_bytes()) => {
                 Chosen::cpu("--memory has no room for a plane on its way to a device".to_owned())

@@ -6,6 +6,7 @@ use std::ops::Range;
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
 use crate::beam::Beam;
+use crate::convolve::OR_ANOTHER;
 use crate::image::Image;
 use crate::journal::{Job, MADE_BY};
 use crate::map::FileStamp;
@@ -31,6 +32,8 @@ const DATASUM: &str = "datasum";
 const INPUT_STAMP: &str = "input_file";
 pub(super) const ASKED: &str = "asked";
 const BLOCK_BYTES: &str = "block_bytes";
+
+const ARITHMETIC: &str = "arithmetic";
 
 /// The targets, exactly.
 const SOLVED: &str = "solved";
@@ -73,7 +76,7 @@ pub(super) fn describe(
     let mut job = Job::default();
     job.set("version", env!("CARGO_PKG_VERSION"));
     job.set(
-        "arithmetic",
+        ARITHMETIC,
         format!("{} {arithmetic}", std::env::consts::ARCH),
     );
     job.set(
@@ -111,6 +114,12 @@ pub(super) fn describe(
 pub(super) fn backend(job: &Job) -> Option<&str> {
     let (_, name) = job.get(RULES)?.rsplit_once("backend ")?;
     Some(name)
+}
+
+/// Whether a job was begun on a device with the CPU behind it, and so may have planes of both.
+pub(super) fn may_be_both(job: &Job) -> bool {
+    job.get(ARITHMETIC)
+        .is_some_and(|words| words.contains(OR_ANOTHER))
 }
 
 /// A file's length and time of change in words.

@@ -1,6 +1,7 @@
 //! Every kind of plane and rule, in every way of going through the device.
 
-use mmfits::convolve::cuda::{Cuda, Options};
+use mmfits::convolve::cuda::Cuda;
+use mmfits::convolve::device::Options;
 use mmfits::plan::{Edge, NanRule, Precision};
 
 use super::cases::{Blanks, Case, Stored};

@@ -7,7 +7,8 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use mmfits::convolve::Backend;
-use mmfits::convolve::cuda::{Cuda, Options};
+use mmfits::convolve::cuda::Cuda;
+use mmfits::convolve::device::Options;
 use mmfits::plan::{Edge, NanRule, Precision};
 
 use super::cases::{Blanks, Case, Stored};
@@ -118,7 +119,9 @@ fn check(mock: &Path, lanes: usize, fault: &Fault) -> [End; 2] {
             assert!(!by_cpu && !told, "{}", ran.told());
         } else {
             assert!(errors.is_empty(), "{}", ran.told());
-            assert_eq!(by_cpu, told, "{}", ran.told());
+            // A lane that could not be made may have found no plane left.
+            assert!(told || !by_cpu, "{}", ran.told());
+            assert!(by_cpu || !told || lanes > 1, "{}", ran.told());
         }
         if errors.is_empty() && !by_cpu {
             End::Right

@@ -4,8 +4,8 @@
 use std::path::Path;
 use std::sync::Mutex;
 
-use mmfits::convolve::cuda::{Cuda, Options};
-use mmfits::convolve::device::DeviceError;
+use mmfits::convolve::cuda::Cuda;
+use mmfits::convolve::device::{DeviceError, Options};
 use mmfits::convolve::{Backend, BackendError};
 use mmfits::plan::{Edge, NanRule, Precision};
 

@@ -5,7 +5,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use mmfits::convolve::Backend;
-use mmfits::convolve::cuda::{Cuda, Options};
+use mmfits::convolve::cuda::Cuda;
+use mmfits::convolve::device::Options;
 use mmfits::plan::{Edge, NanRule, Precision};
 
 use super::cases::{Blanks, Case, Stored};
@@ -22,9 +23,15 @@ const RECORDS: u32 = 5;
 const TESTED: u32 = 2;
 
 /// Many small batches, four lanes, nothing blank: one plane is taken for another as soon as it can.
-fn case() -> Case {
-    let mut case = Case::new((96, 60), Precision::F32);
-    for number in 0..14 {
+fn case(memory: &str) -> Case {
+    // Those that memory is short for need more than the self-test.
+    let (size, planes) = if memory == "short" {
+        ((96, 60), 6)
+    } else {
+        ((32, 25), 12)
+    };
+    let mut case = Case::new(size, Precision::F32);
+    for number in 0..planes {
         let convolution = case.convolution(number, NanRule::Keep, Edge::Wrap, 0);
         case.add(convolution, Stored::F32, Blanks::None);
     }
@@ -34,7 +41,7 @@ fn case() -> Case {
 
 /// Plays `plenty` or `short`.
 pub fn scene(memory: &str) {
-    let case = case();
+    let case = case(memory);
     let cuda = Cuda::open(&Options {
         batch_bytes: Some(1),
         memory_bytes: (memory == "short").then_some(SHORT_BYTES),

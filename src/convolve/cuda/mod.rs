@@ -27,7 +27,7 @@ use std::time::Instant;
 
 pub use super::device::Options;
 use super::device::{DeviceError, DeviceInfo, DeviceParts, Stack, Unavailable};
-use super::{Backend, BackendError, Cpu, Lane, Workload};
+use super::{Backend, BackendError, Cpu, Lane, OR_ANOTHER, Workload};
 use crate::plan::Precision;
 use cufft::Cufft;
 use driver::{Device, Driver};
@@ -118,7 +118,7 @@ impl Cuda {
     #[must_use]
     pub fn with_fallback(self) -> Self {
         let cpu = Cpu::new();
-        let arithmetic = format!("{}, or {}", self.shared.arithmetic, cpu.arithmetic());
+        let arithmetic = format!("{}{OR_ANOTHER}{}", self.shared.arithmetic, cpu.arithmetic());
         self.shared
             .arithmetic_with_fallback
             .get_or_init(|| arithmetic);

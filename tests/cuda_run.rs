@@ -1,0 +1,269 @@
+//! `mmconv` with a device, which is the mock: the bytes of any way of writing, of shards and of runs
+//! that were ended or whose device failed; and what is said where the CPU goes on.
+#![cfg(all(feature = "cuda", feature = "cli", target_os = "linux"))]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    dead_code,
+    reason = "a test fails by panicking, and helpers are shared"
+)]
+
+mod cuda {
+    pub mod child;
+    pub mod cube;
+}
+mod planes;
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use cuda::child::{for_each, mock};
+use cuda::cube::{PLANES, Scene, assert_same_planes, history, planes as samples};
+
+const ON_DEVICE: [&str; 2] = ["--backend", "cuda"];
+
+/// What the CPU makes of the cube.
+fn by_cpu(scene: &Scene, flags: &[&str]) -> Vec<u8> {
+    let flags = [&["--backend", "cpu"], flags].concat();
+    scene.smooth(None, &flags).run().done();
+    scene.taken()
+}
+
+/// What the mock makes of it.
+fn by_device(scene: &Scene, mock: &Path, flags: &[&str]) -> Vec<u8> {
+    let flags = [&ON_DEVICE, flags].concat();
+    scene.smooth(Some(mock), &flags).run().done();
+    scene.taken()
+}
+
+#[test]
+fn a_device_makes_what_the_cpu_makes_in_every_way_of_writing() {
+    let Some(mock) = mock() else { return };
+    let scene = Scene::new();
+    for rule in ["keep", "racs", "interpolate"] {
+        let expected = by_cpu(&scene, &["--nan", rule]);
+        let ways = [
+            &["--io", "map"][..],
+            &["--io", "write"],
+            &["--threads", "7"],
+        ];
+        let mut first = None;
+        for way in ways {
+            let found = by_device(&scene, mock, &[&["--nan", rule], way].concat());
+            assert_same_planes(&found, &expected, rule);
+            let said = history(&found);
+            assert!(
+                said.contains("backend cuda") && said.contains("Mock GPU 0"),
+                "{said}"
+            );
+            let bits = |value: &f64| value.to_bits();
+            let bits: Vec<_> = samples(&found).concat().iter().map(bits).collect();
+            assert!(*first.get_or_insert(bits.clone()) == bits, "{rule} {way:?}");
+        }
+    }
+}
+
+/// The device fails somewhere; what is stored is right, and the same command ends the work.
+#[test]
+fn a_device_that_fails_ends_the_run_and_the_same_command_goes_on() {
+    let Some(mock) = mock() else { return };
+    let expected = by_device(&Scene::new(), mock, &[]);
+    // The self-test is two batches of three kernels, the cube four.
+    let faults = [
+        "cuLaunchKernel:8:1",
+        "cuLaunchKernel:12:700",
+        "cuLaunchKernel:16:late719",
+        "cuMemcpyHtoDAsync:9:1",
+        "cuMemcpyDtoHAsync:4:700",
+        "cuEventSynchronize:4:1",
+        "cuEventSynchronize:6:700",
+        "cuStreamWaitEvent:20:2",
+        "cuEventRecord:25:1",
+        "cuEventCreate:21:1",
+        "cufftExecR2C:3:5",
+        "cufftExecC2R:5:18",
+        "cufftMakePlanMany64:5:5",
+    ];
+    for_each(faults.to_vec(), |fault| {
+        let scene = Scene::new();
+        let knob = if fault.starts_with("cufft") {
+            "MOCK_CUFFT_FAIL"
+        } else {
+            "MOCK_CUDA_FAIL"
+        };
+        let run = scene.smooth(Some(mock), &ON_DEVICE).env(knob, fault).run();
+        let run = run.fails(4, &["CUDA device"]);
+        assert!(!scene.path("o.fits").exists(), "{}", run.told());
+        scene.smooth(Some(mock), &ON_DEVICE).run().done();
+        // The input's place and time stand in the outputs of all scenes alike but for these words.
+        let found = scene.taken();
+        let planes = (samples(&found).concat(), samples(&expected).concat());
+        let same = planes
+            .0
+            .iter()
+            .zip(&planes.1)
+            .all(|(a, b)| a.to_bits() == b.to_bits());
+        assert!(same, "{fault}");
+    });
+}
+
+/// The same where the choice was the program's: the CPU goes on in the same run.
+#[test]
+fn where_the_program_chose_the_device_the_cpu_goes_on() {
+    let Some(mock) = mock() else { return };
+    let expected = by_cpu(&Scene::new(), &[]);
+    let faults = [
+        ("", false),
+        ("cuLaunchKernel:8:1", true),
+        ("cuLaunchKernel:12:700", true),
+        ("cuLaunchKernel:16:late700", true),
+        ("cuMemcpyDtoHAsync:5:1", true),
+        ("cuEventSynchronize:6:719", true),
+        ("cuEventRecord:25:1", true),
+        ("cuMemAlloc:20+:2", true),
+        ("cuMemHostRegister:*:1", false),
+    ];
+    for_each(faults.to_vec(), |(fault, is_told)| {
+        let scene = Scene::new();
+        let run = scene.smooth(Some(mock), &["--backend", "auto"]);
+        let run = run.env("MMCONV_RATES", scene.rates_for_a_device());
+        let ran = run.env("MOCK_CUDA_FAIL", fault).run().done();
+        let goes_on = ran.stderr.contains("the CPU goes on");
+        assert_eq!(goes_on, is_told, "{fault}: {}", ran.told());
+        let counted = ran.stderr.contains("by the CPU");
+        assert_eq!(counted, is_told, "{fault}: {}", ran.told());
+        let found = scene.taken();
+        assert_same_planes(&found, &expected, fault);
+        assert!(history(&found).contains("backend cuda"), "{fault}");
+    });
+}
+
+/// Waits until so many bytes of journals are there.
+fn wait_for_planes(scene: &Scene) {
+    let start = Instant::now();
+    loop {
+        let entries = fs::read_dir(scene.path("o.fits.mmconv/j"))
+            .into_iter()
+            .flatten();
+        let lengths = entries.map(|entry| entry.unwrap().metadata().unwrap().len());
+        if lengths
+            .map(|length| length.saturating_sub(100) / 48)
+            .sum::<u64>()
+            > 0
+        {
+            return;
+        }
+        assert!(
+            start.elapsed() < Duration::from_secs(60),
+            "no plane is stored"
+        );
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+#[test]
+fn a_run_that_was_ended_goes_on_on_the_device() {
+    let Some(mock) = mock() else { return };
+    let scene = Scene::new();
+    let flags = [&ON_DEVICE[..], &["--resume"]].concat();
+    scene.smooth(Some(mock), &flags).run().done();
+    let expected = scene.taken();
+    for signal in ["TERM", "KILL"] {
+        let slow = scene.smooth(Some(mock), &flags);
+        let mut running = slow.env("MOCK_CUDA_SLOW", "d2h:60000").start();
+        wait_for_planes(&scene);
+        let process = running.child.id().to_string();
+        let kill = Command::new("kill").args(["-s", signal, &process]).status();
+        assert!(kill.unwrap().success());
+        let status = running.child.wait().unwrap();
+        let code = if signal == "TERM" { Some(75) } else { None };
+        assert_eq!(status.code(), code, "{}", running.end().told());
+        assert!(!scene.path("o.fits").exists());
+        let ran = scene.smooth(Some(mock), &flags).run().done();
+        assert!(
+            ran.stderr.contains("an interrupted run has stored"),
+            "{}",
+            ran.told()
+        );
+        assert!(scene.taken() == expected, "after SIG{signal}");
+    }
+}
+
+/// Work that was begun on one backend is gone on with on it, and on no other.
+#[test]
+fn unfinished_work_stays_where_it_was_begun() {
+    let Some(mock) = mock() else { return };
+    let scene = Scene::new();
+    let expected = by_cpu(&scene, &[]);
+    let failed = ("MOCK_CUDA_FAIL", "cuEventSynchronize:5:1");
+    let begun = scene.smooth(Some(mock), &ON_DEVICE).env(failed.0, failed.1);
+    begun.run().fails(4, &["CUDA device"]);
+    let cpu = ["--backend", "cpu"];
+    let refused = scene.smooth(Some(mock), &cpu).run();
+    refused.fails(2, &["backend cuda", "backend cpu"]);
+    // The program's own choice follows it, whatever pays.
+    let ran = scene
+        .smooth(Some(mock), &["--backend", "auto"])
+        .run()
+        .done();
+    assert!(
+        ran.stderr.contains("an interrupted run has stored"),
+        "{}",
+        ran.told()
+    );
+    let found = scene.taken();
+    assert!(history(&found).contains("backend cuda"));
+    assert_same_planes(&found, &expected, "begun on the device");
+}
+
+#[test]
+fn shards_on_the_device_make_the_bytes_of_one_process() {
+    let Some(mock) = mock() else { return };
+    let scene = Scene::new();
+    let whole = by_device(&scene, mock, &[]);
+    let shards = ["2/3", "0/3", "1/3"];
+    for shard in &shards[..2] {
+        let flags = [&ON_DEVICE[..], &["--shard", shard]].concat();
+        scene.smooth(Some(mock), &flags).run().done();
+        assert!(!scene.path("o.fits").exists());
+    }
+    // The last one's device fails at first.
+    let flags = [&ON_DEVICE[..], &["--shard", shards[2]]].concat();
+    let failing = scene.smooth(Some(mock), &flags);
+    let failing = failing.env("MOCK_CUDA_FAIL", "cuMemcpyDtoHAsync:4:700");
+    failing.run().fails(4, &["CUDA device"]);
+    scene.smooth(Some(mock), &flags).run().done();
+    let found = scene.taken();
+    let planes = (samples(&found), samples(&whole));
+    let bits = |planes: Vec<Vec<f64>>| -> Vec<u64> {
+        planes.concat().into_iter().map(f64::to_bits).collect()
+    };
+    assert_eq!(planes.0.len(), PLANES);
+    assert!(bits(planes.0) == bits(planes.1));
+}
+
+/// Two files in one run, and the device is lost in the first: what comes after is the CPU's.
+#[test]
+fn a_device_that_is_lost_is_lost_for_the_files_that_follow() {
+    let Some(mock) = mock() else { return };
+    let scene = Scene::new();
+    let expected = by_cpu(&scene, &[]);
+    fs::copy(scene.path("c.fits"), scene.path("d.fits")).unwrap();
+    let words = [
+        "smooth", "c.fits", "d.fits", "--bmaj", "30", "--bmin", "27", "--bpa", "20",
+    ];
+    let run = scene.mmconv(Some(mock), &words);
+    let run = run.env("MMCONV_RATES", scene.rates_for_a_device());
+    let ran = run
+        .env("MOCK_CUDA_FAIL", "cuLaunchKernel:12:late700")
+        .run()
+        .done();
+    assert!(ran.stderr.contains("the CPU goes on"), "{}", ran.told());
+    for name in ["c.sm.fits", "d.sm.fits"] {
+        let found = fs::read(scene.path(name)).unwrap();
+        assert_same_planes(&found, &expected, name);
+    }
+}
