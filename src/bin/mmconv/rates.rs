@@ -2,6 +2,7 @@
 //! numbers mean is in `mmfits::convolve::rates`.
 
 use std::env;
+use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,11 +11,17 @@ use mmfits::convolve::rates::Rates;
 
 use crate::failure::{Failure, Status, chain};
 
+/// The variable that names the file.
+const RATES: &str = "MMCONV_RATES";
+
+fn named(variable: &str) -> Option<OsString> {
+    env::var_os(variable).filter(|value| !value.is_empty())
+}
+
 /// The file: `$MMCONV_RATES`, else `mmconv/rates` in the user's folder of settings
 /// (XDG base directory specification). None where the environment names no such folder.
 pub fn path() -> Option<PathBuf> {
-    let named = |name| env::var_os(name).filter(|value| !value.is_empty());
-    if let Some(path) = named("MMCONV_RATES") {
+    if let Some(path) = named(RATES) {
         return Some(PathBuf::from(path));
     }
     // A relative one is to be ignored, says the specification.
@@ -24,7 +31,8 @@ pub fn path() -> Option<PathBuf> {
     Some(folder?.join("mmconv").join("rates"))
 }
 
-/// What the file says; none where there is no file.
+/// What the file says; none where there is no file, or where nobody has named one and the folder of
+/// settings cannot be looked into.
 pub fn read(path: &Path) -> Result<Option<Rates>, Failure> {
     let failed = |status, text: String| Failure {
         status,
@@ -35,6 +43,7 @@ pub fn read(path: &Path) -> Result<Option<Rates>, Failure> {
             .map(Some)
             .map_err(|error| failed(Status::Request, chain(&error))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(_) if named(RATES).is_none() => Ok(None),
         Err(error) => Err(failed(Status::Machine, format!("cannot be read: {error}"))),
     }
 }
