@@ -56,6 +56,10 @@ pub(super) fn make(
     match make_share((backend, pool), (prepared, sharing), observer) {
         // Whatever goes wrong with work that others have finished meanwhile is nothing wrong.
         Err(error) if is_of_files(&error) && gather::is_done_meanwhile(output, &prepared.job) => {
+            // We may have made it anew after it got its name: nobody has begun anything in it.
+            if let Ok(None) = Folder::of(output).job() {
+                let _ = fs::remove_file(part_of(output));
+            }
             Ok(None)
         }
         result => result,
