@@ -6,7 +6,9 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
-    reason = "a test fails by panicking"
+    clippy::print_stderr,
+    dead_code,
+    reason = "a test fails by panicking and tells what it counted, and helpers are shared"
 )]
 
 mod cuda {

@@ -52,6 +52,21 @@ pub struct DeviceInfo {
     pub capability: (i32, i32),
 }
 
+impl DeviceInfo {
+    /// Refuses a device that the kernels, which are for compute capability 7.0 and newer, cannot
+    /// be compiled for.
+    ///
+    /// # Errors
+    /// [`Unavailable::OldDevice`].
+    pub fn check(&self) -> Result<(), Unavailable> {
+        let capability = self.capability;
+        if capability < (7, 0) {
+            return Err(Unavailable::OldDevice { capability });
+        }
+        Ok(())
+    }
+}
+
 impl fmt::Display for DeviceInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
@@ -63,7 +78,11 @@ impl fmt::Display for DeviceInfo {
         write!(
             f,
             "{name}, {gib:.1} GiB, compute capability {major}.{minor}"
-        )
+        )?;
+        match self.check() {
+            Ok(()) => Ok(()),
+            Err(_) => write!(f, ", too old: 7.0 or newer is needed"),
+        }
     }
 }
 
@@ -111,6 +130,11 @@ pub enum Unavailable {
     TooOld {
         /// The CUDA that it serves: 1000 · major + 10 · minor.
         version: i32,
+    },
+    /// The device is too old for the kernels.
+    OldDevice {
+        /// Its compute capability, major and minor.
+        capability: (i32, i32),
     },
     /// There is a driver, but no device.
     NoDevice,
@@ -165,6 +189,12 @@ impl fmt::Display for Unavailable {
                 f,
                 "the driver is for CUDA {}; 12.0 or newer (525 or newer) is needed",
                 cuda_text(*version)
+            ),
+            Self::OldDevice {
+                capability: (major, minor),
+            } => write!(
+                f,
+                "the device has compute capability {major}.{minor}; 7.0 or newer is needed"
             ),
             Self::NoDevice => write!(
                 f,

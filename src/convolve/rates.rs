@@ -33,7 +33,7 @@ pub enum Rate {
     /// One thread reads samples from an input in the page cache, looks through them for blanks and
     /// puts them into an output.
     HostCopy,
-    /// All threads do, or the disk can, whichever is less.
+    /// All threads do, or the disk can when it is waited for, whichever is less.
     Disk,
     /// Until a device does its first work: context, kernels, plans.
     DeviceStart,
@@ -320,6 +320,19 @@ impl Work {
             bytes_in: samples.saturating_mul(facts.bitpix.size_bytes()),
             bytes_out: samples.saturating_mul(sample_bytes),
             threads,
+        }
+    }
+
+    /// The share of one of so many processes.
+    #[must_use]
+    pub fn shared_by(self, processes: u64) -> Self {
+        let of = |number: u64| number / processes.max(1);
+        Self {
+            clean_pixels: of(self.clean_pixels),
+            masked_pixels: of(self.masked_pixels),
+            bytes_in: of(self.bytes_in),
+            bytes_out: of(self.bytes_out),
+            ..self
         }
     }
 

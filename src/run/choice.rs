@@ -4,13 +4,8 @@ use crate::convolve::device::{DeviceError, Options};
 use crate::convolve::rates::{LEAST_SAVING_SECONDS, Rates, Work};
 use crate::convolve::{Backend, BackendError, Cpu, open_device};
 use crate::error::Error;
-use crate::journal::Job;
 use crate::plan::FilePlan;
-use crate::run::Resources;
-use crate::run::{job, lanes};
-
-/// What a run takes beside its lanes and tables at most, but for very many planes.
-const BESIDE_LANES_BYTES: u64 = 32 << 20;
+use crate::run::{Request, lanes};
 
 /// What shall compute.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,76 +49,100 @@ impl Chosen {
     }
 }
 
+/// What a choice rests on.
+struct Grounds<'g> {
+    /// The plans for the CPU.
+    plans: &'g [FilePlan],
+    request: &'g Request,
+    /// What is kept in memory of all files.
+    held_bytes: u64,
+    /// What was begun on a backend is gone on with on it.
+    begun: Option<Begun>,
+}
+
+/// The backend for the plans of a request, which are those for the CPU; `held_bytes` are kept in
+/// memory of all files.
+///
+/// # Errors
+/// A device was asked for, or work was begun on one, and it cannot be used.
+pub(super) fn choose(
+    (request, held_bytes): (&Request, u64),
+    plans: &[FilePlan],
+    begun: Option<Begun>,
+) -> Result<Chosen, Error> {
+    request.choice.choose(&Grounds {
+        plans,
+        request,
+        held_bytes,
+        begun,
+    })
+}
+
+/// What there is already of the outputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Begun {
+    OnCpu,
+    /// On a device, with the CPU behind it or without.
+    OnDevice {
+        cpu_behind: bool,
+    },
+}
+
 impl Choice {
-    /// The backend for these plans, which are those of the CPU. `jobs` are unfinished work: what
-    /// was begun on one backend is gone on with on it.
-    ///
-    /// # Errors
-    /// A device was asked for and cannot be used.
-    pub(super) fn choose<'j>(
-        &self,
-        plans: &[FilePlan],
-        resources: &Resources,
-        jobs: impl Iterator<Item = &'j Job>,
-    ) -> Result<Chosen, Error> {
+    fn choose(&self, grounds: &Grounds<'_>) -> Result<Chosen, Error> {
         match self.backend {
             BackendKind::Cpu => Ok(Chosen::cpu(None)),
-            BackendKind::Cuda => self.open(false).map_or_else(
-                |error| Err(Error::general(BackendError::Device(error).into())),
-                |backend| {
-                    Ok(Chosen {
-                        backend,
-                        because: None,
-                    })
-                },
-            ),
-            BackendKind::Auto => Ok(self.choose_itself(plans, resources, jobs)),
+            BackendKind::Cuda => self.device(false, None),
+            BackendKind::Auto => self.choose_itself(grounds),
         }
     }
 
-    fn choose_itself<'j>(
-        &self,
-        plans: &[FilePlan],
-        resources: &Resources,
-        mut jobs: impl Iterator<Item = &'j Job>,
-    ) -> Chosen {
-        let begun = jobs.find_map(|job| Some((job::backend(job)?, job)));
-        let (why, cpu_behind) = match begun {
-            Some(("cpu", _)) => {
-                return Chosen::cpu("the unfinished work was begun on it".to_owned());
+    fn device(&self, cpu_behind: bool, because: Option<String>) -> Result<Chosen, Error> {
+        let opened = self.open(cpu_behind);
+        let backend = opened.map_err(|e| Error::general(BackendError::Device(e).into()))?;
+        Ok(Chosen { backend, because })
+    }
+
+    fn choose_itself(&self, grounds: &Grounds<'_>) -> Result<Chosen, Error> {
+        const BEGUN: &str = "what there is already was made on it";
+        match grounds.begun {
+            Some(Begun::OnCpu) => return Ok(Chosen::cpu(BEGUN.to_owned())),
+            // Whoever goes on with another throws away what there is, and does not do so unasked.
+            Some(Begun::OnDevice { cpu_behind }) => {
+                return self.device(cpu_behind, Some(BEGUN.to_owned()));
             }
-            // Without the CPU behind it, if it was begun so: no plane of it is the CPU's.
-            Some((_, job)) => (
-                "the unfinished work was begun on it".to_owned(),
-                job::may_be_both(job),
-            ),
-            None => match self.saving(plans, resources.threads()) {
-                Ok(why) => (why, true),
-                Err(why) => return Chosen::cpu(why),
-            },
+            None => {}
+        }
+        let why = match self.saving(grounds) {
+            Ok(why) => why,
+            Err(why) => return Ok(Chosen::cpu(why)),
         };
-        match self.open(cpu_behind) {
-            Err(error) => Chosen::cpu(error.to_string()),
-            Ok(backend) if !has_room(&*backend, plans, resources.memory_bytes()) => {
-                Chosen::cpu("--memory has no room for a plane on its way to a device".to_owned())
-            }
-            Ok(backend) => Chosen {
+        let backend = match self.open(true) {
+            Ok(backend) => backend,
+            Err(error) => return Ok(Chosen::cpu(error.to_string())),
+        };
+        match has_room(&*backend, grounds) {
+            Ok(()) => Ok(Chosen {
                 backend,
                 because: Some(why),
-            },
+            }),
+            Err(why) => Ok(Chosen::cpu(why)),
         }
     }
 
     /// Why a device pays, or why not.
-    fn saving(&self, plans: &[FilePlan], threads: usize) -> Result<String, String> {
-        let made = plans.iter().filter(|plan| !plan.facts.skipped);
+    fn saving(&self, grounds: &Grounds<'_>) -> Result<String, String> {
+        let threads = grounds.request.resources.threads();
+        let made = grounds.plans.iter().filter(|plan| !plan.facts.skipped);
         let works = made.map(|plan| Work::of(plan, threads));
         let Some(work) = works.reduce(|all, work| all.and(&work)) else {
             return Err("nothing is to be done".to_owned());
         };
-        let estimate = self.rates.worth_it(&work);
+        // All shards of an output reckon with the same, so that they choose alike.
+        let shards = grounds.request.sharing.map_or(1, |s| s.shard.count);
+        let estimate = self.rates.worth_it(&work.shared_by(shards));
         let (cpu, saving) = (estimate.cpu_seconds, estimate.saving_seconds);
-        if saving < LEAST_SAVING_SECONDS {
+        if !estimate.pays() {
             return Err(format!(
                 "a device would not save {LEAST_SAVING_SECONDS} s of the {cpu:.1} s that the \
                  convolutions take here"
@@ -144,43 +163,47 @@ impl Choice {
     }
 }
 
-/// Whether the memory that may be taken holds a lane for each file's planes.
-fn has_room(backend: &dyn Backend, plans: &[FilePlan], memory_bytes: u64) -> bool {
-    let whole = |plan: &FilePlan| {
-        let mut plan = plan.clone();
-        plan.make_whole();
-        lanes::workload(&plan)
-    };
-    let mut lanes = plans.iter().map(whole);
-    lanes.all(|workload| {
-        let tables = backend.table_bytes(&workload);
-        let lane = backend.lane_bytes(&workload).saturating_add(tables);
-        lane.saturating_add(BESIDE_LANES_BYTES) <= memory_bytes
-    })
+/// Refuses a device whose lanes the memory that may be taken has no room for.
+fn has_room(backend: &dyn Backend, grounds: &Grounds<'_>) -> Result<(), String> {
+    let at_work = |plan: &&FilePlan| !plan.facts.skipped && plan.convolutions().next().is_some();
+    for plan in grounds.plans.iter().filter(at_work) {
+        let mut whole = plan.clone();
+        whole.make_whole();
+        if backend.lane_bytes(&lanes::workload(&whole)) == u64::MAX {
+            return Err("planes are larger than a device counts".to_owned());
+        }
+        let resources = &grounds.request.resources;
+        let tuned = resources.tune(&mut whole, backend, grounds.held_bytes);
+        tuned.map_err(|_| "--memory has no room for a plane on its way to a device".to_owned())?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn chosen(begun: Option<Begun>) -> Chosen {
+        let grounds = Grounds {
+            plans: &[],
+            request: &Request::default(),
+            held_bytes: 0,
+            begun,
+        };
+        Choice::default().choose(&grounds).unwrap()
+    }
+
     #[test]
     fn without_planes_nothing_is_looked_for() {
-        let choice = Choice::default();
-        let none = std::iter::empty();
-        let chosen = choice.choose(&[], &Resources::default(), none).unwrap();
+        let chosen = chosen(None);
         assert_eq!(chosen.backend.name(), "cpu");
         assert!(chosen.because.is_some());
     }
 
     #[test]
     fn what_was_begun_on_the_cpu_goes_on_there() {
-        let mut begun = Job::default();
-        begun.set(job::RULES, "edge zero, nan keep, backend cpu");
-        let choice = Choice::default();
-        let chosen = choice
-            .choose(&[], &Resources::default(), [&begun].into_iter())
-            .unwrap();
+        let chosen = chosen(Some(Begun::OnCpu));
         assert_eq!(chosen.backend.name(), "cpu");
-        assert!(chosen.because.unwrap().contains("unfinished"));
+        assert!(chosen.because.unwrap().contains("already"));
     }
 }

@@ -4,11 +4,13 @@ use std::path::Path;
 
 use fits_layout::{Hdu, Layout};
 
+use crate::convolve::OR_ANOTHER;
 use crate::error::{Error, Stage};
 use crate::journal::{Folder, Job, JournalError, boot};
 use crate::map::Source;
 use crate::output::name::part_of;
-use crate::plan::Targets;
+use crate::plan::{FilePlan, Targets};
+use crate::run::choice::Begun;
 use crate::run::{Request, history, job};
 
 /// Unfinished work that is there.
@@ -92,13 +94,48 @@ fn at(output: &Path) -> Result<Option<Earlier>, JournalError> {
     Ok((stored > 0).then_some(Earlier { job, stored }))
 }
 
+/// What there is already of the outputs: unfinished work, and where complete outputs may be left as
+/// they are, the first of these that is one of ours.
+pub(super) fn begun(
+    request: &Request,
+    plans: &[FilePlan],
+    earlier: &[Option<Earlier>],
+) -> Option<Begun> {
+    let jobs = earlier.iter().flatten().map(|earlier| &earlier.job);
+    let unfinished = jobs.filter_map(job::begun).next();
+    let looks = request.recovery.resume || request.sharing.is_some();
+    unfinished.or_else(|| {
+        let mut outputs = plans.iter().map(|plan| &plan.facts.output);
+        outputs.find_map(|output| looks.then(|| made_on(output))?)
+    })
+}
+
+/// Which backend made the output at this path, if it is one of ours.
+fn made_on(output: &Path) -> Option<Begun> {
+    if !is_ours(output) {
+        return None;
+    }
+    // Cards of one header, in their order.
+    let mut device = String::new();
+    has_history(output, |text| {
+        device = history::device(std::mem::take(&mut device), text);
+        false
+    });
+    Some(match device.as_str() {
+        "" => Begun::OnCpu,
+        device => Begun::OnDevice {
+            cpu_behind: device.contains(OR_ANOTHER),
+        },
+    })
+}
+
 /// Whether the output at this path was made by this job: its image's HISTORY says so.
 pub(super) fn made_by(output: &Path, job: &Job) -> bool {
     let line = history::job_line(job);
     has_history(output, |text| text.trim_end() == line)
 }
 
-fn has_history(output: &Path, is_it: impl Fn(&str) -> bool) -> bool {
+fn has_history(output: &Path, mut is_it: impl FnMut(&str) -> bool) -> bool {
     let Ok(source) = Source::open(output) else {
         return false;
     };

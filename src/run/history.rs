@@ -15,6 +15,9 @@ const TEXT_CHARACTERS: usize = 72;
 /// How the line with the job's name begins.
 pub(super) const JOB: &str = "mmconv job: ";
 
+/// How the line begins that says on what an output was made, if not on the CPU.
+pub(super) const DEVICE: &str = "mmconv device: ";
+
 /// How the second and further cards of a line begin.
 const CONTINUED: &str = "mmconv   ";
 
@@ -34,7 +37,7 @@ pub(super) fn lines(
     let name = backend.name();
     lines.push(format!("mmconv rules: {}", rules(request, plan, name)));
     if name != "cpu" {
-        lines.push(format!("mmconv device: {}", backend.arithmetic()));
+        lines.push(format!("{DEVICE}{}", backend.arithmetic()));
     }
     lines.push(job_line(job));
     if let Some(command) = job.get(COMMAND).filter(|command| !command.is_empty()) {
@@ -46,6 +49,21 @@ pub(super) fn lines(
 /// The line by which an output that is complete is known again.
 pub(super) fn job_line(job: &Job) -> String {
     format!("{JOB}{}", job.id())
+}
+
+/// What `known` cards and one more say of the device: the line that begins with [`DEVICE`], with
+/// its further cards.
+pub(super) fn device(known: String, card: &str) -> String {
+    let ended = known.ends_with('\n');
+    if card.starts_with(DEVICE) {
+        card.to_owned()
+    } else if known.is_empty() || ended {
+        known
+    } else if let Some(more) = card.strip_prefix(CONTINUED) {
+        format!("{known} {more}")
+    } else {
+        known + "\n"
+    }
 }
 
 /// A line as the texts of cards, each of which begins with our name: a card that began in the
@@ -106,6 +124,21 @@ pub(super) fn rules(request: &Request, plan: &FilePlan, backend: &str) -> String
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_device_is_read_from_all_its_cards() {
+        let line =
+            format!("{DEVICE}A device of a long name, with more, and still more words, or avx");
+        let mut texts = vec!["mmconv rules: x".to_owned()];
+        texts.extend(cards(&line));
+        texts.extend(cards("mmconv job: 1"));
+        texts.extend(cards(&format!("mmconv command: {}", "a, or b ".repeat(20))));
+        let found = texts
+            .iter()
+            .fold(String::new(), |known, card| device(known, card));
+        assert_eq!(found.trim_end(), line);
+        assert_eq!(device(String::new(), "mmconv   of another line"), "");
+    }
 
     #[test]
     fn long_lines_part_at_blanks_and_slashes() {

@@ -14,6 +14,7 @@ use crate::output::Existing;
 use crate::plan::extents::Extents;
 use crate::plan::target::Wanted;
 use crate::plan::{Facts, FilePlan, Targets, Task};
+use crate::run::choice::Begun;
 use crate::run::prepare::Prepared;
 use crate::run::{Request, history};
 
@@ -111,15 +112,15 @@ pub(super) fn describe(
 }
 
 /// The backend that a job was begun on: the last word of its rules.
-pub(super) fn backend(job: &Job) -> Option<&str> {
+pub(super) fn begun(job: &Job) -> Option<Begun> {
     let (_, name) = job.get(RULES)?.rsplit_once("backend ")?;
-    Some(name)
-}
-
-/// Whether a job was begun on a device with the CPU behind it, and so may have planes of both.
-pub(super) fn may_be_both(job: &Job) -> bool {
-    job.get(ARITHMETIC)
-        .is_some_and(|words| words.contains(OR_ANOTHER))
+    let words = job.get(ARITHMETIC).unwrap_or_default();
+    Some(match name {
+        "cpu" => Begun::OnCpu,
+        _ => Begun::OnDevice {
+            cpu_behind: words.contains(OR_ANOTHER),
+        },
+    })
 }
 
 /// A file's length and time of change in words.

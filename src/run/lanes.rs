@@ -239,9 +239,10 @@ impl Planes<'_> {
             })?;
             let batch = done..sources.len().min(done + batches.most().max(1));
             let planes = sources.get(batch.clone()).unwrap_or_default();
-            let computed = batches.compute(planes, bitpix);
-            computed.map_err(|error| in_first(error.into()))?;
             let numbers = numbers.get(batch.clone()).unwrap_or_default();
+            let computed = batches.compute(planes, bitpix);
+            let first = numbers.first().copied().unwrap_or(number);
+            computed.map_err(|error| (first, error.into()))?;
             let batch_slots = slots.drain(..batch.len());
             for (at, ((slot, &plane), &source)) in batch_slots.zip(numbers).zip(planes).enumerate()
             {

@@ -18,6 +18,7 @@ use crate::plan::target::{Wanted, reference, targets};
 use crate::plan::{
     Facts, FilePlan, HduChoice, Mode, Note, PlanError, Spec, TargetChoice, Targets, Task,
 };
+use crate::run::choice::choose;
 use crate::run::earlier::{self, Earlier};
 use crate::run::parts::{beamlog, network_note, parts, scratch, table_bytes};
 use crate::run::tuning::HELD_BY_HEADERS;
@@ -185,8 +186,8 @@ pub fn prepare(request: &Request) -> Result<Work, Error> {
     let files = images.iter().zip(facts).zip(targets);
     let plans = files.map(|((image, facts), targets)| plan_file(request, image, facts, targets));
     let plans = plans.collect::<Result<Vec<_>, _>>()?;
-    let jobs = earlier.iter().flatten().map(|earlier| &earlier.job);
-    let chosen = request.choice.choose(&plans, &request.resources, jobs)?;
+    let begun = earlier::begun(request, &plans, &earlier);
+    let chosen = choose((request, held_bytes), &plans, begun)?;
     let context = Context {
         request,
         backend: &*chosen.backend,

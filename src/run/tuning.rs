@@ -207,7 +207,8 @@ impl<'a> Tuning<'a> {
     ) -> Self {
         let workload = super::lanes::workload(plan);
         let threads = resources.threads();
-        let stacks = (threads as u64).saturating_mul(THREAD_BYTES);
+        let waiting = backend.lanes_wanted(threads).unwrap_or(0);
+        let stacks = (threads.max(waiting) as u64).saturating_mul(THREAD_BYTES);
         let table_bytes = backend.table_bytes(&workload);
         Self {
             backend,
@@ -241,7 +242,7 @@ impl<'a> Tuning<'a> {
         if let Some(choice) = self.lanes(share_bytes) {
             return Ok(choice);
         }
-        if let Some(folder) = &resources.scratch {
+        if let Some(folder) = resources.scratch.as_ref().filter(|_| spectra > 0) {
             let choice = self.one_lane(resources, true, None)?;
             notes.push(Note::Scratch {
                 folder: folder.clone(),

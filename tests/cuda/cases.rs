@@ -3,6 +3,7 @@
 
 use std::io;
 use std::sync::Mutex;
+use std::thread;
 
 use fits_layout::Bitpix;
 use mmfits::convolve::reference::Reference;
@@ -277,9 +278,12 @@ impl Case {
                 }
             }
         };
-        std::thread::scope(|scope| {
+        thread::scope(|scope| {
             let threads: Vec<_> = (0..lanes).map(|_| scope.spawn(life)).collect();
-            let ends: Vec<_> = threads.into_iter().map(|thread| thread.join()).collect();
+            let ends: Vec<_> = threads
+                .into_iter()
+                .map(thread::ScopedJoinHandle::join)
+                .collect();
             ends.into_iter()
                 .try_for_each(|end| end.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
         })?;

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::OnceLock;
+use std::sync::{OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// A child that takes longer has hung.
@@ -46,15 +46,22 @@ pub fn mock() -> Option<&'static Path> {
         }
     });
     if built.is_none() {
-        let thread = std::thread::current();
-        let name = thread.name().unwrap_or_default();
-        // Past the harness, which keeps what tests print to itself.
-        let _ = writeln!(
-            std::io::stderr(),
-            "cuda: SKIPPED {name}: there is no C++ compiler for the mock driver"
+        let required = std::env::var("MMFITS_CUDA_TOOLS").is_ok_and(|value| value == "required");
+        assert!(
+            !required,
+            "there is no C++ compiler, which MMFITS_CUDA_TOOLS requires"
         );
+        skipped("there is no C++ compiler for the mock driver");
     }
     built.as_deref()
+}
+
+/// Says why this test looks at nothing.
+pub fn skipped(why: &str) {
+    let thread = std::thread::current();
+    let name = thread.name().unwrap_or_default();
+    // Past the harness, which keeps what tests print to itself.
+    let _ = writeln!(std::io::stderr(), "SKIPPED {name}: {why}");
 }
 
 fn has_compiler() -> bool {
@@ -232,7 +239,7 @@ pub fn tell(key: &str, fact: impl std::fmt::Display) {
 /// Does `work` on all items, two at a time.
 pub fn for_each<T: Send>(items: Vec<T>, work: impl Fn(T) + Sync) {
     let queue = std::sync::Mutex::new(items.into_iter());
-    let next = || queue.lock().unwrap_or_else(|e| e.into_inner()).next();
+    let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
     std::thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {

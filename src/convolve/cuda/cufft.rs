@@ -57,10 +57,12 @@ pub(super) struct Cufft {
 }
 
 impl Cufft {
-    /// Opens the library that goes with a driver for this CUDA: that of CUDA 13 is preferred where
-    /// the driver serves it, that of CUDA 12 does for both.
-    pub fn open(driver_version: c_int) -> Result<Self, Unavailable> {
-        let (names, package): (&[&'static str], _) = if driver_version >= 13_000 {
+    /// Opens the library that goes with a driver for this CUDA and a device of this compute
+    /// capability: that of CUDA 13, which knows none below 7.5, is preferred where the driver serves
+    /// it; that of CUDA 12 does for all.
+    pub fn open(driver_version: c_int, capability: (i32, i32)) -> Result<Self, Unavailable> {
+        let serves_13 = driver_version >= 13_000 && capability >= (7, 5);
+        let (names, package): (&[&'static str], _) = if serves_13 {
             (&["libcufft.so.12", "libcufft.so.11"], "nvidia-cufft")
         } else {
             (&["libcufft.so.11"], "nvidia-cufft-cu12")

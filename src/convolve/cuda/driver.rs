@@ -218,10 +218,13 @@ pub(super) fn call(function: &'static str, error: DriverError) -> Call {
     call
 }
 
-/// Whether the context cannot be used after it: from the errors of kernels on, but for those that
-/// are about what was asked for (CUDA Driver API, "CUresult").
+/// Whether the context cannot be used after it: what memory and links report, and what kernels fail
+/// with (CUDA Driver API, "CUresult": "the context cannot be used", "the process must be terminated").
 fn is_sticky(code: c_int) -> bool {
-    (700..=720).contains(&code) && ![701, 704, 705, 708, 712, 713].contains(&code)
+    const STICKY: [c_int; 13] = [
+        214, 220, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 999,
+    ];
+    STICKY.contains(&code)
 }
 
 /// One device in use.
@@ -236,6 +239,9 @@ impl Device {
         // SAFETY: this asks us to order all work on memory ourselves. `Engine` does, by events
         // that it records and waits for; no memory of `cudarc`'s own is made here.
         unsafe { context.disable_event_tracking() };
+        // The primary context stays to the end of the process, as cuFFT does, which keeps what it
+        // has in it: a second opening finds it as it was.
+        std::mem::forget(Arc::clone(&context));
         Ok(Self { context })
     }
 
@@ -319,7 +325,12 @@ impl Stream {
     }
 
     /// Queues a kernel over `planes` × `rows` × `columns`.
-    pub fn launch(
+    ///
+    /// # Safety
+    /// The addresses among the arguments are memory of this device, as long as the kernel reaches
+    /// by the lengths among them, for as long as the stream is at work; no other stream uses it
+    /// meanwhile without an event between them.
+    pub unsafe fn launch(
         &self,
         kernel: &Kernel,
         (planes, rows, columns): (usize, usize, usize),
@@ -336,9 +347,8 @@ impl Stream {
         }
         let config = kernel.config(planes, rows, columns);
         // SAFETY: `function_for` has held the number and the sizes of the arguments against the
-        // kernel's own list. They are addresses of memory of this device, which `Batch` sizes for
-        // the lengths given beside them and the engine keeps until its streams are done, and those
-        // lengths, which every kernel stays within, whatever the grid.
+        // kernel's own list; what they mean the caller promises, and no kernel reaches beyond the
+        // lengths it is given, whatever the grid.
         let queued = unsafe { launch.launch(config) };
         queued
             .map(drop)
@@ -475,11 +485,14 @@ impl Registered {
     }
 }
 
-impl Drop for Registered {
-    fn drop(&mut self) {
-        if self.context.bind_to_thread().is_ok() {
-            // SAFETY: it was registered by `new`, and is unregistered here alone.
-            let _ = unsafe { sys::cuMemHostUnregister(self.address) };
+impl Registered {
+    /// Takes the pages back; whether that could be done.
+    pub fn release(self) -> bool {
+        if self.context.bind_to_thread().is_err() {
+            return false;
         }
+        // SAFETY: it was registered by `new`, and is unregistered here alone, as this takes it.
+        let answer = unsafe { sys::cuMemHostUnregister(self.address) };
+        answer.result().is_ok()
     }
 }

@@ -24,6 +24,10 @@ use crate::plan::{Convolution, NanRule};
 /// itself and others on the device.
 const SPARE_BYTES: u64 = 64 << 20;
 
+/// What cuFFT answers when planning fails inside it (CUFFT_INTERNAL_ERROR), as it does where memory
+/// is short; the same number of the driver's is none of those that memory is asked for with.
+const PLANNING_FAILED: i32 = 5;
+
 /// Flags of the kernels.
 const BIG_ENDIAN: i32 = 1;
 const MASK: i32 = 2;
@@ -102,6 +106,10 @@ impl Set {
 }
 
 /// The memory of one rung. The transforms go before it.
+///
+/// All of it is as long as `Needs` says for the planes of the rung and the largest grid, which
+/// `submit` holds a batch against, and it goes only when the streams are done. What is not in a
+/// set belongs to the stream that computes.
 #[derive(Debug)]
 struct Room {
     transforms: Vec<(Grid, Transforms)>,
@@ -157,6 +165,11 @@ impl Engine {
             failed: OnceLock::new(),
             device,
         })
+    }
+
+    /// Whether nothing has failed on it.
+    pub fn is_sound(&self) -> bool {
+        self.failed.get().is_none()
     }
 
     pub fn rung(&self) -> &Rung {
@@ -244,6 +257,9 @@ impl Engine {
         let turn = number % self.room.sets.len().max(1);
         let set = self.room.sets.get(turn);
         let set = set.ok_or_else(|| mistake("there is no memory to go in by"))?;
+        if batch.planes > self.rung.planes {
+            return Err(mistake("a batch is larger than its room"));
+        }
         let pixels = batch.planes * self.needs.pixels();
         let samples = staging.as_slice().get(..pixels * batch.input.bytes());
         let coefficients = staging.as_slice().get(batch.coefficients_at..);
@@ -342,7 +358,8 @@ impl Engine {
         arguments.extend(self.lengths(batch));
         arguments.push(Argument::Count(flags | batch.input.swap()));
         let over = (batch.planes, grid.ny, columns);
-        self.compute.launch(kernel, over, &arguments)
+        // SAFETY: see `Room`; the samples have been waited for.
+        unsafe { self.compute.launch(kernel, over, &arguments) }
     }
 
     fn filter(&self, batch: &Batch<'_>, set: &Set, gain: i32) -> Result<(), Call> {
@@ -356,8 +373,9 @@ impl Engine {
             Argument::Count(gain),
         ];
         let over = (batch.planes, grid.ny, grid.half_columns());
-        self.compute
-            .launch(&self.kernels().filter, over, &arguments)
+        let kernel = &self.kernels().filter;
+        // SAFETY: see `Room`; the coefficients have been waited for.
+        unsafe { self.compute.launch(kernel, over, &arguments) }
     }
 
     fn find_blanks(&self, batch: &Batch<'_>, set: &Set) -> Result<(), Call> {
@@ -368,8 +386,9 @@ impl Engine {
         ];
         arguments.extend(self.lengths(batch));
         arguments.push(Argument::Real(RACS_BLANK_FROM));
-        self.compute
-            .launch(&self.kernels().blank, self.pixels(batch), &arguments)
+        let (kernel, over) = (&self.kernels().blank, self.pixels(batch));
+        // SAFETY: see `Room`; the coefficients have been waited for.
+        unsafe { self.compute.launch(kernel, over, &arguments) }
     }
 
     fn weigh(&self, batch: &Batch<'_>) -> Result<(), Call> {
@@ -380,7 +399,8 @@ impl Engine {
             Argument::Address(self.room.aside.address()),
         ];
         arguments.extend(self.lengths(batch));
-        self.compute.launch(kernel, self.pixels(batch), &arguments)
+        // SAFETY: see `Room`; what is stored in has been waited for.
+        unsafe { self.compute.launch(kernel, self.pixels(batch), &arguments) }
     }
 
     fn store(&self, batch: &Batch<'_>, set: &Set) -> Result<(), Call> {
@@ -400,7 +420,8 @@ impl Engine {
         arguments.extend(self.lengths(batch));
         arguments.push(Argument::Count(aside | batch.output.swap()));
         arguments.push(Argument::Real(LEAST_WEIGHT));
-        self.compute.launch(kernel, self.pixels(batch), &arguments)
+        // SAFETY: see `Room`; what is stored in has been waited for.
+        unsafe { self.compute.launch(kernel, self.pixels(batch), &arguments) }
     }
 
     fn kernels(&self) -> &Kernels {
@@ -455,18 +476,27 @@ impl Drop for Engine {
 /// The first rung, from the most memory down, that the device has room for.
 fn climb_down(parts: &Parts, needs: &Needs, compute: &Stream) -> Result<(Rung, Room), DeviceError> {
     let allowed_bytes = allowed(parts)?;
-    let mut needed_bytes = 0;
+    let mut last = Refusal::Needs(0);
     for rung in needs.rungs() {
         match room(parts, needs, (&rung, allowed_bytes), compute) {
-            Ok(Some(room)) => return Ok((rung, room)),
-            Ok(None) => {}
-            Err(Refusal::Needs(bytes)) => needed_bytes = bytes,
-            Err(Refusal::Call(call)) => return Err(call.into()),
+            Ok(room) => return Ok((rung, room)),
+            Err(Refusal::Call(call)) if !call.is_memory() && call.code != PLANNING_FAILED => {
+                return Err(call.into());
+            }
+            Err(refusal) => last = refusal,
         }
     }
-    Err(DeviceError::Memory {
-        needed_bytes,
-        allowed_bytes,
+    Err(match last {
+        Refusal::Call(call) if !call.is_memory() => call.into(),
+        // It had not as much memory as it said.
+        Refusal::Call(_) => DeviceError::Memory {
+            needed_bytes: 0,
+            allowed_bytes,
+        },
+        Refusal::Needs(needed_bytes) => DeviceError::Memory {
+            needed_bytes,
+            allowed_bytes,
+        },
     })
 }
 
@@ -482,13 +512,12 @@ enum Refusal {
     Call(Call),
 }
 
-/// `None` where the device has not as much memory as it said.
 fn room(
     parts: &Parts,
     needs: &Needs,
     (rung, allowed_bytes): (&Rung, u64),
     compute: &Stream,
-) -> Result<Option<Room>, Refusal> {
+) -> Result<Room, Refusal> {
     let least = needs.bytes(rung, 0);
     if least > allowed_bytes {
         // What does not fit anyway is not planned.
@@ -518,9 +547,8 @@ fn room(
         Ok(Ok(room))
     });
     match made {
-        Ok(Ok(room)) => Ok(Some(room)),
+        Ok(Ok(room)) => Ok(room),
         Ok(Err(bytes)) => Err(Refusal::Needs(bytes)),
-        Err(call) if call.is_memory() => Ok(None),
         Err(call) => Err(Refusal::Call(call)),
     }
 }

@@ -22,7 +22,7 @@ use crate::plane::{PlaneMut, PlaneRef, Real};
 #[derive(Debug)]
 pub(super) struct CudaLane {
     shared: Arc<Shared>,
-    workload: Workload,
+    workload: Arc<Workload>,
     state: State,
     /// Which planes of the batch have no pixel that is not blank.
     blank: Vec<bool>,
@@ -49,7 +49,7 @@ impl CudaLane {
     pub fn new(shared: &Arc<Shared>, workload: &Workload) -> Result<Self, BackendError> {
         let mut lane = Self {
             shared: Arc::clone(shared),
-            workload: workload.clone(),
+            workload: shared.workload(workload),
             state: State::Gone,
             blank: Vec::new(),
         };
@@ -171,14 +171,19 @@ impl OnDevice {
         };
         let needs = self.engine.needs();
         let grid = convolution.grid;
-        let fits = bitpix.size_bytes() as usize == needs.output_sample_bytes()
+        let input = samples(first, needs.double);
+        let fits = planes.iter().all(|(other, source)| {
+            let size = (source.nx(), source.ny()) == (needs.nx, needs.ny);
+            size && other.goes_with(convolution) && samples(source, needs.double) == input
+        });
+        let fits = fits
+            && bitpix.size_bytes() as usize == needs.output_sample_bytes()
             && planes.len() <= self.engine.rung().planes;
         if !fits || !needs.grids.contains(&grid) {
             return Err(BackendError::Unplanned {
                 grid: (grid.nx, grid.ny),
             });
         }
-        let input = samples(first, needs.double);
         blank.clear();
         let mut masked = false;
         for (at, (convolution, source)) in planes.iter().enumerate() {

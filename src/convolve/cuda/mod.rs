@@ -22,7 +22,7 @@ mod staging;
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
 pub use super::device::Options;
@@ -47,15 +47,17 @@ const MOST_LANES: usize = 8;
 /// [`Unavailable`] with the reason.
 pub fn look() -> Result<Stack, Unavailable> {
     let driver = Driver::open()?;
-    let cufft = Cufft::open(driver.version)?;
     let devices = (0..driver.devices).map(|index| driver.info(index));
-    let devices = devices.collect::<Result<_, _>>();
+    let devices = devices.collect::<Result<Vec<DeviceInfo>, _>>();
+    let devices = devices.map_err(Unavailable::Failed)?;
+    let newest = devices.iter().map(|info| info.capability).max();
+    let cufft = Cufft::open(driver.version, newest.unwrap_or_default())?;
     Ok(Stack {
         driver_version: driver.version,
         driver_path: driver.path,
         cufft_version: cufft.version,
         cufft_path: cufft.path,
-        devices: devices.map_err(Unavailable::Failed)?,
+        devices,
     })
 }
 
@@ -81,8 +83,10 @@ struct Shared {
     start_seconds: f64,
     fallback: OnceLock<Cpu>,
     arithmetic_with_fallback: OnceLock<String>,
-    /// The engine of the workload that lanes were last made for.
-    engine: Mutex<Option<(Workload, Weak<Engine>)>>,
+    /// What lanes were last made for.
+    workload: Mutex<Option<Arc<Workload>>>,
+    /// The engine for it, which is kept for the next file.
+    engine: Mutex<Option<(Arc<Workload>, Arc<Engine>)>>,
     remarks: Mutex<Vec<String>>,
     /// Whether a failure has been told already.
     failing: AtomicBool,
@@ -103,6 +107,8 @@ impl Cuda {
             shared: Arc::new(Shared::open(options).map_err(DeviceError::Unavailable)?),
         };
         selftest::run(&cuda)?;
+        // What it needed goes.
+        *cuda.shared.known() = None;
         if let Some(shared) = Arc::get_mut(&mut cuda.shared) {
             shared.start_seconds = begun.elapsed().as_secs_f64();
         }
@@ -194,7 +200,8 @@ impl Shared {
             return Err(Unavailable::NoSuchDevice { asked, found });
         }
         let info = driver.info(asked).map_err(Unavailable::Failed)?;
-        let cufft = Cufft::open(driver.version)?;
+        info.check()?;
+        let cufft = Cufft::open(driver.version, info.capability)?;
         let device = Device::open(asked).map_err(Unavailable::Failed)?;
         let kernels = Kernels::load(&device).map_err(Unavailable::Failed)?;
         let (major, minor) = info.capability;
@@ -215,6 +222,7 @@ impl Shared {
             start_seconds: 0.0,
             fallback: OnceLock::new(),
             arithmetic_with_fallback: OnceLock::new(),
+            workload: Mutex::default(),
             engine: Mutex::default(),
             remarks: Mutex::default(),
             failing: AtomicBool::new(false),
@@ -233,21 +241,36 @@ impl Shared {
 
     /// The engine for these planes: that which other lanes have, if there is one.
     fn engine(&self, workload: &Workload) -> Result<Arc<Engine>, BackendError> {
-        let mut known = self.engine.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known();
         if let Some((of, engine)) = &*known
-            && of == workload
-            && let Some(engine) = engine.upgrade()
+            && **of == *workload
+            && engine.is_sound()
         {
-            return Ok(engine);
+            return Ok(Arc::clone(engine));
         }
+        // Its memory goes before the next takes its own.
+        *known = None;
         let grid = workload.kinds().first().map(|kind| kind.convolution.grid);
         let grid = grid.map_or((0, 0), |grid| (grid.nx, grid.ny));
         let needs = Needs::of(workload, self.batch_bytes);
         let needs = needs.ok_or(BackendError::Unplanned { grid })?;
         let engine = Arc::new(Engine::new(&self.parts, needs)?);
         self.remark_rung(&engine);
-        *known = Some((workload.clone(), Arc::downgrade(&engine)));
+        *known = Some((self.workload(workload), Arc::clone(&engine)));
         Ok(engine)
+    }
+
+    fn known(&self) -> MutexGuard<'_, Option<(Arc<Workload>, Arc<Engine>)>> {
+        self.engine.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The workload as one that all lanes share: with thousands of planes it is long.
+    fn workload(&self, workload: &Workload) -> Arc<Workload> {
+        let mut known = self.workload.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*known {
+            Some(known) if **known == *workload => Arc::clone(known),
+            _ => Arc::clone(known.insert(Arc::new(workload.clone()))),
+        }
     }
 
     fn remarks(&self) -> MutexGuard<'_, Vec<String>> {

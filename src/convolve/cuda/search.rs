@@ -24,7 +24,7 @@ impl Deref for Folders {
 }
 
 /// In this order: `MMCONV_CUDA_PATH` (a list); then, behind the loader's own, `CUDA_HOME`,
-/// `CUDA_PATH`, `CUDA_ROOT`; the conda environment; the packages of pip in the Python environment;
+/// `CUDA_PATH`, `CUDA_ROOT`; the conda environment; the packages of pip in the Python environment and in the user's own;
 /// beside the program; where toolkits are installed.
 pub(super) fn folders() -> Folders {
     folders_by(|name| env::var_os(name), env::current_exe().ok().as_deref())
@@ -49,12 +49,17 @@ fn folders_by(variable: impl Fn(&str) -> Option<OsString>, program: Option<&Path
     }
     for path in paths("CONDA_PREFIX") {
         all.push(path.join("lib"));
-        all.push(path.join("targets/x86_64-linux/lib"));
+        for target in ["x86_64-linux", "sbsa-linux"] {
+            all.push(path.join("targets").join(target).join("lib"));
+        }
     }
     for name in ["VIRTUAL_ENV", "CONDA_PREFIX"] {
         for path in paths(name) {
             all.extend(packages(&path));
         }
+    }
+    for home in paths("HOME") {
+        all.extend(packages(&home.join(".local")));
     }
     all.extend(program.and_then(Path::parent).map(Path::to_owned));
     for path in ["/usr/local/cuda", "/opt/cuda"] {

@@ -13,7 +13,7 @@ const PAGE_BYTES: usize = 64 << 10;
 /// alone, beside all else.
 #[derive(Debug)]
 pub(super) struct Staging {
-    // Before `memory`: nothing is registered that is not there.
+    /// Released before the memory goes.
     registered: Option<Registered>,
     memory: Vec<u8>,
     /// Where the first whole page begins.
@@ -43,7 +43,8 @@ impl Staging {
         let pages = memory
             .get_mut(start..start + (length - PAGE_BYTES))
             .ok_or_else(refused)?;
-        // SAFETY: `memory` is dropped behind `registered`, and never grows or shrinks.
+        // SAFETY: `memory` goes behind `registered`, or not at all, as `drop` says, and never grows
+        // or shrinks.
         let registered = unsafe { Registered::new(device, pages) };
         let registered = match registered {
             Ok(registered) => Some(registered),
@@ -83,5 +84,15 @@ impl Staging {
         std::mem::forget(self.registered.take());
         std::mem::forget(std::mem::take(&mut self.memory));
         (self.start, self.len_bytes) = (0, 0);
+    }
+}
+
+impl Drop for Staging {
+    fn drop(&mut self) {
+        let released = self.registered.take().is_none_or(Registered::release);
+        if !released {
+            // The driver would take other memory at this address for pages that it knows.
+            std::mem::forget(std::mem::take(&mut self.memory));
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! A device at work: the parts of a plane, and whole planes. Nothing is printed here.
 
+use std::time::Instant;
+
 use mmfits::convolve::device::{DeviceParts, Options};
 use mmfits::convolve::{open_device, time_device};
 use mmfits::plan::Precision;
@@ -55,6 +57,8 @@ pub struct Device {
     options: Options,
     /// What it is.
     pub name: String,
+    /// What the first opening in this process took, seconds: later ones find the driver begun.
+    start: f64,
 }
 
 /// The device that was chosen, or why there is none. It is closed again: whoever measures it opens
@@ -65,9 +69,13 @@ pub fn open(choice: &Choice) -> Result<Device, String> {
         memory_bytes: choice.device_memory_bytes,
         ..Options::default()
     };
+    let begun = Instant::now();
     let backend = open_device(&options, false).map_err(|error| chain(&error))?;
-    let name = backend.describe();
-    Ok(Device { options, name })
+    Ok(Device {
+        start: begun.elapsed().as_secs_f64(),
+        name: backend.describe(),
+        options,
+    })
 }
 
 impl Device {
@@ -79,6 +87,10 @@ impl Device {
         planes: usize,
     ) -> Result<DeviceParts, String> {
         let parts = time_device(&self.options, shape, precision, planes);
-        parts.map_err(|error| chain(&error))
+        let parts = parts.map_err(|error| chain(&error))?;
+        Ok(DeviceParts {
+            start: self.start,
+            ..parts
+        })
     }
 }

@@ -280,14 +280,15 @@ impl Found {
         rates.set(Rate::Threads, case.threads as f64);
         if case.threads > 1 {
             let more = self.one_thread / self.all_threads - 1.0;
-            // More than that is chance.
-            let share = (more / (case.threads - 1) as f64).min(1.0);
+            // Beyond these it is chance.
+            let share = (more / (case.threads - 1) as f64).clamp(0.01, 1.0);
             rates.set(Rate::ThreadShare, share);
         }
         let rate = Rate::cpu(case.precision(), case.masked());
         rates.set(rate, self.one_thread / self.gpixels());
         rates.set(Rate::HostCopy, bytes / self.files.swapped_alone);
-        rates.set(Rate::Disk, bytes / self.files.swapped);
+        let slower = self.files.swapped.max(self.files.on_disk);
+        rates.set(Rate::Disk, bytes / slower);
         if let Ok(parts) = &self.parts {
             parts_rates(parts, case.precision(), (self.gpixels(), &mut rates));
             rates.set(Rate::HostToDevice, bytes / parts.h2d);
