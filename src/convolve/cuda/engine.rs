@@ -232,7 +232,7 @@ impl Engine {
     }
 
     /// Waits for all that is queued; whether that could be done.
-    fn settle(&self) -> bool {
+    pub fn settle(&self) -> bool {
         // Who queues meanwhile has to be waited for as well.
         let _order = self.order.lock().unwrap_or_else(PoisonError::into_inner);
         let streams = [&self.into, &self.compute, &self.out];

@@ -244,6 +244,15 @@ impl OnDevice {
     }
 }
 
+/// Also after a panic, and where a driver does not keep what it promises of events.
+impl Drop for OnDevice {
+    fn drop(&mut self) {
+        if !self.engine.settle() {
+            self.staging.leak();
+        }
+    }
+}
+
 /// How the samples of a plane go to the device: as they are stored, if they are no longer than
 /// those of the transform; else as numbers of the transform.
 fn samples(source: &PlaneRef<'_>, double: bool) -> Samples {
