@@ -197,6 +197,27 @@ fn a_file_of_rates_that_is_wrong_is_told() {
 }
 
 #[test]
+fn a_file_of_rates_that_nobody_has_named_stops_no_run() {
+    let folder = Folder::new();
+    folder.image("a.fits", [16.0, 9.0, 40.0]);
+    let smooth = |home: &str| {
+        let mut command = folder.command(&["smooth", "--circularise", "--overwrite", "a.fits"]);
+        command.env("HOME", home).env_remove("XDG_CONFIG_HOME");
+        command
+            .env_remove("MMCONV_RATES")
+            .env_remove("MMCONV_BACKEND");
+        Ran::from(command.output().unwrap()).done()
+    };
+    // No folder can be there.
+    smooth("/dev/null");
+    fs::create_dir_all(folder.join("home/.config/mmconv")).unwrap();
+    fs::write(folder.join("home/.config/mmconv/rates"), "speed = 3\n").unwrap();
+    let ran = smooth(folder.join("home").to_str().unwrap());
+    let note = "the usual rates are taken";
+    assert!(ran.stderr.contains(note), "{}", ran.stderr);
+}
+
+#[test]
 fn without_a_home_rates_need_a_file() {
     let folder = Folder::new();
     let mut command = command(&folder, &["--save"]);

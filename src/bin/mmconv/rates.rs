@@ -31,6 +31,11 @@ pub fn path() -> Option<PathBuf> {
     Some(folder?.join("mmconv").join("rates"))
 }
 
+/// Whether the user has named the file: then it has to be right.
+pub fn is_named() -> bool {
+    named(RATES).is_some()
+}
+
 /// What the file says; none where there is no file, or where nobody has named one and the folder of
 /// settings cannot be looked into.
 pub fn read(path: &Path) -> Result<Option<Rates>, Failure> {
@@ -43,7 +48,7 @@ pub fn read(path: &Path) -> Result<Option<Rates>, Failure> {
             .map(Some)
             .map_err(|error| failed(Status::Request, chain(&error))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(_) if named(RATES).is_none() => Ok(None),
+        Err(_) if !is_named() => Ok(None),
         Err(error) => Err(failed(Status::Machine, format!("cannot be read: {error}"))),
     }
 }

@@ -14,6 +14,7 @@ use mmfits::run::{
 use crate::args::{self, Output, Smooth, Target};
 use crate::failure::Failure;
 use crate::inputs;
+use crate::out::tell;
 use crate::rates;
 use crate::values::{BackendWord, Compat, EdgeWord, ModeWord, NanWord};
 
@@ -58,7 +59,7 @@ pub fn build(args: &Smooth) -> Result<Request, Failure> {
             memory_bytes: args.running.memory,
             scratch: args.running.scratch.clone(),
         },
-        choice: with_rates(choice(&args.running.backend)?)?,
+        choice: with_rates(choice(&args.running.backend)?, args.running.quiet)?,
         storage: Storage {
             io: args.running.io.into(),
             write_behind: args.running.write_behind.into(),
@@ -70,13 +71,26 @@ pub fn build(args: &Smooth) -> Result<Request, Failure> {
     })
 }
 
-/// The same with what is known of this machine, where the choice rests on it.
-fn with_rates(mut choice: Choice) -> Result<Choice, Failure> {
+/// The same with what is known of this machine, where the choice rests on it. A file that nobody has
+/// named stops no run, whatever is wrong with it.
+fn with_rates(choice: Choice, quiet: bool) -> Result<Choice, Failure> {
     let path = rates::path().filter(|_| choice.backend == BackendKind::Auto);
-    if let Some(known) = path.as_deref().map(rates::read).transpose()?.flatten() {
-        choice.rates = known;
-    }
-    Ok(choice)
+    let known = match path.as_deref().map_or(Ok(None), rates::read) {
+        Err(failure) if !rates::is_named() => {
+            if !quiet {
+                tell(&format!(
+                    "note: {}; the usual rates are taken",
+                    failure.text
+                ));
+            }
+            None
+        }
+        known => known?,
+    };
+    Ok(Choice {
+        rates: known.unwrap_or_default(),
+        ..choice
+    })
 }
 
 /// What the flags say, or else the environment. No file is looked at.
