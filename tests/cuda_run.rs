@@ -253,6 +253,70 @@ fn unfinished_work_stays_where_it_was_begun() {
     assert_same_planes(&found, &expected, "begun on the device");
 }
 
+/// Whoever goes on with work of a device that is gone hears of the device, not of the work.
+#[test]
+fn work_of_a_device_that_is_gone_waits_for_it() {
+    let Some(mock) = mock() else { return };
+    let scene = Scene::new();
+    let fault = behind_the_test(mock, "cuEventSynchronize:3:1");
+    let begun = scene.smooth(Some(mock), &ON_DEVICE);
+    begun
+        .env("MOCK_CUDA_FAIL", fault)
+        .run()
+        .fails(4, &["CUDA device"]);
+    let auto = ["--backend", "auto"];
+    let gone = scene
+        .smooth(Some(mock), &auto)
+        .env("CUDA_VISIBLE_DEVICES", "");
+    gone.run().fails(4, &["no CUDA device"]);
+    scene.smooth(Some(mock), &auto).run().done();
+    assert!(history(&scene.taken()).contains("backend cuda"));
+}
+
+/// What a device has completed is complete, whatever would be chosen now.
+#[test]
+fn an_output_of_a_device_is_known_again() {
+    let Some(mock) = mock() else { return };
+    let scene = Scene::new();
+    let run = scene.smooth(Some(mock), &["--backend", "auto"]);
+    let run = run.env("MMCONV_RATES", scene.rates_for_a_device());
+    let ran = run.run().done();
+    assert!(ran.stderr.contains("\nbackend cuda: "), "{}", ran.told());
+    let made = fs::read(scene.path("o.fits")).unwrap();
+    let again = scene.smooth(Some(mock), &["--backend", "auto", "--resume"]);
+    let ran = again.run().done();
+    assert!(!ran.stderr.contains("exists already"), "{}", ran.told());
+    assert!(fs::read(scene.path("o.fits")).unwrap() == made);
+}
+
+/// A file at the target already needs no device, and keeps none from the others.
+#[test]
+fn a_file_that_is_only_copied_keeps_no_device_from_the_others() {
+    let Some(mock) = mock() else { return };
+    let scene = Scene::new();
+    by_cpu(&scene, &[]);
+    scene.smooth(None, &["--backend", "cpu"]).run().done();
+    fs::rename(scene.path("o.fits"), scene.path("there.fits")).unwrap();
+    let words = [
+        "smooth",
+        "c.fits",
+        "there.fits",
+        "--bmaj",
+        "30",
+        "--bmin",
+        "27",
+        "--bpa",
+        "20",
+        "--dry-run",
+    ];
+    let run = scene.mmconv(Some(mock), &words);
+    let ran = run
+        .env("MMCONV_RATES", scene.rates_for_a_device())
+        .run()
+        .done();
+    assert!(ran.stderr.contains("\nbackend cuda: "), "{}", ran.told());
+}
+
 #[test]
 fn shards_on_the_device_make_the_bytes_of_one_process() {
     let Some(mock) = mock() else { return };
