@@ -15,12 +15,10 @@ use super::child::{for_each, mock, scene as play, tell};
 /// So much memory holds one plane with its result in the same place, and not with two of them.
 const SHORT_BYTES: u64 = 90_000;
 
-/// Calls of the self-test, which is one plane in each precision: what comes after them is left out.
 /// A batch waits four times, five where its result lies where its samples lay, and records five
 /// events.
 const WAITS: u32 = 4;
 const RECORDS: u32 = 5;
-const TESTED: u32 = 2;
 
 /// Many small batches, four lanes, nothing blank: one plane is taken for another as soon as it can.
 fn case(memory: &str) -> Case {
@@ -39,8 +37,9 @@ fn case(memory: &str) -> Case {
     case
 }
 
-/// Plays `plenty` or `short`.
-pub fn scene(memory: &str) {
+/// Plays `plenty` or `short`, or only opens the device with as much memory: `open plenty`.
+pub fn scene(words: &str) {
+    let memory = words.strip_prefix("open ").unwrap_or(words);
     let case = case(memory);
     let cuda = Cuda::open(&Options {
         batch_bytes: Some(1),
@@ -48,12 +47,28 @@ pub fn scene(memory: &str) {
         ..Options::default()
     });
     let cuda = cuda.unwrap();
+    tell("opened", memory);
+    if memory != words {
+        return;
+    }
     let found = case.together(&cuda, 4).unwrap();
     let short = cuda.remarks().iter().any(|r| r.contains("in one place"));
     assert_eq!(short, memory == "short", "{:?}", cuda.remarks());
     let expected = case.expected();
     let checked = catch_unwind(AssertUnwindSafe(|| case.check(&found, &expected, memory)));
     tell("result", if checked.is_ok() { "right" } else { "wrong" });
+}
+
+/// How often the self-test calls a function: what comes after that is left out.
+fn calls_of_the_test(mock: &Path, memory: &str, function: &str) -> u32 {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("calls");
+    let run = play(Some(mock), &format!("waits open {memory}"));
+    run.env("MOCK_CUDA_CALLS", &file).run().done();
+    let text = std::fs::read_to_string(file).unwrap();
+    let mut counts = text.lines().filter_map(|line| line.split_once(' '));
+    let found = counts.find(|(name, _)| *name == function);
+    found.map_or(0, |(_, count)| count.parse().unwrap())
 }
 
 /// Whether the result is right with these operations being slow, and this left out. A child that
@@ -64,6 +79,8 @@ fn is_right(mock: &Path, memory: &str, slow: &str, left_out: &str) -> bool {
         .env("MOCK_CUDA_JITTER", "300")
         .env("MOCK_CUDA_SKIP", left_out)
         .run();
+    // What is left out is left out behind the self-test.
+    assert_eq!(ran.facts("opened"), [memory], "{left_out}: {}", ran.told());
     ran.status.success() && ran.facts("result") == ["right"]
 }
 
@@ -144,12 +161,8 @@ fn every_wait_and_every_record_is_needed() {
                 ("cuEventRecord", _) => RECORDS,
                 _ => 1,
             };
-            // The self-test has memory enough.
-            let tested = match function {
-                "cuStreamWaitEvent" => WAITS,
-                _ => each,
-            };
-            let left_out = format!("{function}:{number}/{each}:{}", TESTED * tested + 1);
+            let from = calls_of_the_test(mock, memory, function) + 1;
+            let left_out = format!("{function}:{number}/{each}:{from}");
             assert!(
                 !is_right(mock, memory, slow, &left_out),
                 "{what}: nobody sees that it is missing ({left_out})"
