@@ -73,7 +73,7 @@ pub fn build(args: &Smooth) -> Result<Request, Failure> {
 
 /// The same with what is known of this machine, where the choice rests on it. A file that nobody has
 /// named stops no run, whatever is wrong with it.
-fn with_rates(choice: Choice, quiet: bool) -> Result<Choice, Failure> {
+fn with_rates(mut choice: Choice, quiet: bool) -> Result<Choice, Failure> {
     let path = rates::path().filter(|_| choice.backend == BackendKind::Auto);
     let known = match path.as_deref().map_or(Ok(None), rates::read) {
         Err(failure) if !rates::is_named() => {
@@ -87,10 +87,10 @@ fn with_rates(choice: Choice, quiet: bool) -> Result<Choice, Failure> {
         }
         known => known?,
     };
-    Ok(Choice {
-        rates: known.unwrap_or_default(),
-        ..choice
-    })
+    if let Some(known) = known {
+        choice.rates = known;
+    }
+    Ok(choice)
 }
 
 /// What the flags say, or else the environment. No file is looked at.
