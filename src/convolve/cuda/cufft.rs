@@ -90,9 +90,9 @@ impl Cufft {
         // the system or one that the user has named for it.
         let library = unsafe { Library::new(path) };
         let library = library.map_err(|error| {
-            let missing = path.is_absolute() && !path.exists();
-            let text = error.to_string();
-            (!missing && path.is_absolute()).then_some(text)
+            // A bare name that the loader does not find is only not there.
+            let is_there = path.is_absolute() && path.exists();
+            is_there.then(|| error.to_string())
         })?;
         Self::from(library).map_err(|error| Some(error.to_string()))
     }
